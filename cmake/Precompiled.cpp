@@ -1,0 +1,1 @@
+// Holds the precompiled header; has no code of its own.

@@ -1,0 +1,107 @@
+//===- AttentionCanonicalization.cpp - canonical form of attention --------===//
+//
+// One meaning, one form:
+//   1. A limit on the right is either `causal` or a window value > 0: right = 0
+//      becomes `causal`, and `causal` makes a right value redundant.
+//   2. A left value that no key can fall short of is -1. A window without any
+//      limit is dropped.
+//   3. With a single query `causal` hides nothing that kv_len or Lk does not
+//      hide already, and is dropped.
+//   4. Operands that change nothing (mask of only true, bias of only 0) and an
+//      lse that nothing reads are dropped.
+//
+//===----------------------------------------------------------------------===//
+
+#include "heddle/Dialect/Attn/Attn.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/PatternMatch.h"
+
+using namespace mlir;
+using namespace heddle::attn;
+
+namespace {
+
+struct NormalizeVisibility : OpRewritePattern<AttentionOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(AttentionOp op,
+                                PatternRewriter &rewriter) const override {
+    int64_t queries = cast<RankedTensorType>(op.getQuery().getType()).getDimSize(1);
+    int64_t keys = cast<RankedTensorType>(op.getKey().getType()).getDimSize(1);
+    bool causal = op.getCausal();
+    int64_t left = op.getWindowLeft(), right = op.getWindowRight();
+
+    if (right == 0)
+      causal = true;
+    if (causal)
+      right = -1;
+    // p <= Lk - 1, so p - left <= 0 once left >= Lk - 1.
+    if (!ShapedType::isDynamic(keys) && left >= keys - 1)
+      left = -1;
+    if (queries == 1)
+      causal = false;
+
+    bool hasWindow = left != -1 || right != -1;
+    if (causal == op.getCausal() && hasWindow == op.getWindow().has_value() &&
+        left == op.getWindowLeft() && right == op.getWindowRight())
+      return rewriter.notifyMatchFailure(op, "already in canonical form");
+    rewriter.modifyOpInPlace(op, [&] {
+      op.setCausal(causal);
+      if (hasWindow)
+        op.setWindow(ArrayRef<int64_t>{left, right});
+      else
+        op.removeWindowAttr();
+    });
+    return success();
+  }
+};
+
+struct DropNeutralOperands : OpRewritePattern<AttentionOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(AttentionOp op,
+                                PatternRewriter &rewriter) const override {
+    DenseElementsAttr mask, bias;
+    bool dropMask = op.getMask() &&
+                    matchPattern(op.getMask(), m_Constant(&mask)) &&
+                    mask.isSplat() && mask.getSplatValue<bool>();
+    bool dropBias = op.getBias() &&
+                    matchPattern(op.getBias(), m_Constant(&bias)) &&
+                    bias.isSplat() && bias.getSplatValue<APFloat>().isZero();
+    if (!dropMask && !dropBias)
+      return rewriter.notifyMatchFailure(op, "no operand is neutral");
+    rewriter.modifyOpInPlace(op, [&] {
+      if (dropMask)
+        op.getMaskMutable().clear();
+      if (dropBias)
+        op.getBiasMutable().clear();
+    });
+    return success();
+  }
+};
+
+struct DropUnusedLse : OpRewritePattern<AttentionOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(AttentionOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!op.getLse() || !op.getLse().use_empty())
+      return rewriter.notifyMatchFailure(op, "no unused lse");
+    auto smaller = AttentionOp::create(
+        rewriter, op.getLoc(), TypeRange{op.getOutput().getType()},
+        op->getOperands(), op.getProperties(),
+        llvm::to_vector(op->getDiscardableAttrs()));
+    smaller.setReturnLse(false);
+    rewriter.replaceAllUsesWith(op.getOutput(), smaller.getOutput());
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+} // namespace
+
+void AttentionOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                              MLIRContext *context) {
+  patterns.add<NormalizeVisibility, DropNeutralOperands, DropUnusedLse>(
+      context);
+}

@@ -1,0 +1,45 @@
+//===- AttnDialect.cpp - registration of the attn dialect -----------------===//
+
+#include "heddle/Dialect/Attn/Attn.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace heddle::attn {
+
+static FailureOr<DenseF64ArrayAttr> parseRealList(AsmParser &parser) {
+  SmallVector<double> values;
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
+        return parser.parseFloat(values.emplace_back());
+      }))
+    return failure();
+  return DenseF64ArrayAttr::get(parser.getContext(), values);
+}
+
+static void printRealList(AsmPrinter &printer, DenseF64ArrayAttr list) {
+  printer << '[';
+  llvm::interleaveComma(list.asArrayRef(), printer,
+                        [&](double value) { printer << value; });
+  printer << ']';
+}
+
+} // namespace heddle::attn
+
+#include "heddle/Dialect/Attn/AttnAttrInterfaces.cpp.inc"
+#include "heddle/Dialect/Attn/AttnDialect.cpp.inc"
+#include "heddle/Dialect/Attn/AttnEnums.cpp.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "heddle/Dialect/Attn/AttnAttrs.cpp.inc"
+
+void heddle::attn::AttnDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "heddle/Dialect/Attn/AttnAttrs.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "heddle/Dialect/Attn/AttnOps.cpp.inc"
+      >();
+}

@@ -1,0 +1,13 @@
+//===- AttnOps.td - all operations of the dialect ------------------------===//
+
+#ifndef HEDDLE_ATTN_OPS_TD
+#define HEDDLE_ATTN_OPS_TD
+
+include "AttentionOps.td"
+include "RotaryOps.td"
+include "NormOps.td"
+include "ActivationOps.td"
+include "CacheOps.td"
+include "RuntimeCheckOps.td"
+
+#endif // HEDDLE_ATTN_OPS_TD

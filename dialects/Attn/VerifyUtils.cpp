@@ -1,0 +1,49 @@
+//===- VerifyUtils.cpp - shared parts of attn verifiers -------------------===//
+
+#include "VerifyUtils.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include <cmath>
+
+using namespace mlir;
+
+namespace heddle::attn {
+
+bool dimsAgree(int64_t a, int64_t b) {
+  return ShapedType::isDynamic(a) || ShapedType::isDynamic(b) || a == b;
+}
+
+int64_t knownDim(int64_t a, int64_t b) {
+  return ShapedType::isDynamic(a) ? b : a;
+}
+
+LogicalResult verifySameDim(Operation *op, NamedOperand operand, unsigned dim,
+                            NamedOperand other, unsigned otherDim) {
+  if (dimsAgree(operand.dim(dim), other.dim(otherDim)))
+    return success();
+  InFlightDiagnostic diag =
+      op->emitOpError() << "expected dimension " << dim << " of "
+                        << operand.name << " (" << operand.dim(dim)
+                        << ") to equal dimension " << otherDim << " of "
+                        << other.name << " (" << other.dim(otherDim) << ")";
+  diag.attachNote(other.value.getLoc())
+      << other.name << " has type " << other.type();
+  return diag;
+}
+
+LogicalResult verifyNumber(Operation *op, StringRef name, double value,
+                           double low, bool exclusive) {
+  bool inRange = exclusive ? value > low : value >= low;
+  if (std::isfinite(value) && inRange)
+    return success();
+  InFlightDiagnostic diag = op->emitOpError() << "expected a finite " << name;
+  if (std::isfinite(low))
+    diag << (exclusive ? " > " : " >= ") << low;
+  return diag << ", got " << value;
+}
+
+SmallVector<OpFoldResult> dimsOf(OpBuilder &builder, Location loc,
+                                 Value value) {
+  return tensor::getMixedSizes(builder, loc, value);
+}
+
+} // namespace heddle::attn

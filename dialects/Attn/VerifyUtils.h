@@ -1,0 +1,47 @@
+//===- VerifyUtils.h - shared parts of attn verifiers -----------*- C++ -*-===//
+
+#ifndef HEDDLE_DIALECTS_ATTN_VERIFYUTILS_H
+#define HEDDLE_DIALECTS_ATTN_VERIFYUTILS_H
+
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Operation.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+
+namespace heddle::attn {
+
+/// An operand together with the name it has in the operation's assembly.
+struct NamedOperand {
+  llvm::StringRef name;
+  mlir::Value value;
+
+  mlir::RankedTensorType type() const {
+    return llvm::cast<mlir::RankedTensorType>(value.getType());
+  }
+  int64_t dim(unsigned index) const { return type().getDimSize(index); }
+};
+
+/// Whether two extents can be equal; a dynamic one agrees with everything.
+bool dimsAgree(int64_t a, int64_t b);
+
+/// The more precise of two extents that agree.
+int64_t knownDim(int64_t a, int64_t b);
+
+/// Reports an error unless dimension `dim` of `operand` agrees with dimension
+/// `otherDim` of `other`.
+llvm::LogicalResult verifySameDim(mlir::Operation *op, NamedOperand operand,
+                                  unsigned dim, NamedOperand other,
+                                  unsigned otherDim);
+
+/// Reports an error unless `value` is finite and at least `low` (above `low`
+/// if `exclusive`).
+llvm::LogicalResult verifyNumber(mlir::Operation *op, llvm::StringRef name,
+                                 double value, double low, bool exclusive);
+
+/// The dimensions of `value` as attributes or `tensor.dim` operations.
+llvm::SmallVector<mlir::OpFoldResult> dimsOf(mlir::OpBuilder &builder,
+                                             mlir::Location loc,
+                                             mlir::Value value);
+
+} // namespace heddle::attn
+
+#endif // HEDDLE_DIALECTS_ATTN_VERIFYUTILS_H

@@ -1,0 +1,55 @@
+//===- DecoderBuilder.h - builds the IR of a decoder ------------*- C++ -*-===//
+
+#ifndef HEDDLE_IMPORT_DECODERBUILDER_H
+#define HEDDLE_IMPORT_DECODERBUILDER_H
+
+#include "heddle/Import/DecoderConfig.h"
+#include "heddle/Import/WeightTable.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+namespace heddle {
+
+/// Rows of the logits that prefill returns.
+enum class LogitRows { All, Last };
+
+struct DecoderBuildOptions {
+  /// f32, f16 or bf16: hidden states, queries, keys, values and caches.
+  DType activations = DType::F32;
+
+  /// Last: logits [B, 1, V] instead of [B, L, V].
+  LogitRows logits = LogitRows::All;
+
+  /// Entry of a single block, and whether it also returns the attention after
+  /// its output projection, as a result named "attn".
+  std::string blockName = "block";
+  bool withAttentionResult = false;
+};
+
+/// Loads the dialects that the builders use.
+void loadDecoderDialects(mlir::MLIRContext &context);
+
+/// Builds a module with the entries
+///   prefill(tokens [B,L] i64, start [B] i32, caches, weights) -> logits, caches
+///   decode (tokens [B,1] i64, ...the same) -> logits [B,1,V], caches
+/// where the caches are k_cache.N and v_cache.N [B,C,Hk,d] of each layer, and
+/// the weights those of matchDecoderWeights, in that order and of their stored
+/// type. Logits are f32. Token t of sequence b has position start[b] + t.
+mlir::OwningOpRef<mlir::ModuleOp> buildDecoderModule(mlir::Location loc,
+                                                     const DecoderConfig &config,
+                                                     const std::vector<WeightInfo> &weights,
+                                                     const DecoderBuildOptions &options);
+
+/// Builds a module with the one entry
+///   block(hidden_states [B,L,D], start [B] i32, k_cache, v_cache, weights)
+///     -> hidden_states.out, k_cache, v_cache [, attn]
+/// of one layer; `weights` come from matchBlockWeights.
+mlir::OwningOpRef<mlir::ModuleOp> buildBlockModule(mlir::Location loc, const DecoderConfig &config,
+                                                   int64_t layer,
+                                                   const std::vector<WeightInfo> &weights,
+                                                   const DecoderBuildOptions &options);
+
+} // namespace heddle
+
+#endif // HEDDLE_IMPORT_DECODERBUILDER_H

@@ -1,0 +1,60 @@
+//===- WeightTable.h - the tensors a decoder demands ------------*- C++ -*-===//
+
+#ifndef HEDDLE_IMPORT_WEIGHTTABLE_H
+#define HEDDLE_IMPORT_WEIGHTTABLE_H
+
+#include "heddle/Import/DecoderConfig.h"
+#include "heddle/Import/ImportMessages.h"
+#include "heddle/TensorIO/DType.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace heddle {
+
+/// A tensor as a checkpoint offers it. `file` is where it is stored, for
+/// messages; it may stay empty.
+struct WeightInfo {
+  std::string name;
+  DType dtype = DType::F32;
+  std::vector<int64_t> shape;
+  std::string file;
+};
+
+/// A tensor as the config demands it.
+struct WeightDemand {
+  std::string name;
+  std::vector<int64_t> shape;
+};
+
+/// "model.layers.N."
+std::string layerPrefix(int64_t layer);
+
+inline constexpr const char *kEmbeddingName = "model.embed_tokens.weight";
+inline constexpr const char *kFinalNormName = "model.norm.weight";
+inline constexpr const char *kHeadName = "lm_head.weight";
+
+/// The tensors of one layer, in the order in which an entry takes them.
+std::vector<WeightDemand> blockDemands(const DecoderConfig &config, int64_t layer);
+
+/// The tensors of the whole decoder: embedding, layers, final norm, head. The
+/// head is left out if the config ties it to the embedding.
+std::vector<WeightDemand> decoderDemands(const DecoderConfig &config);
+
+/// Matches the tensors of a checkpoint against the whole decoder and returns
+/// them in the order of decoderDemands, with a stored head last even if the
+/// config ties it. Missing tensors, tensors without a place, wrong shapes and
+/// types that are no weights are errors; all of them are reported.
+std::optional<std::vector<WeightInfo>> matchDecoderWeights(const DecoderConfig &config,
+                                                           const std::vector<WeightInfo> &available,
+                                                           ImportMessages &messages);
+
+/// The same for one layer. Tensors outside "model.layers.N." are not looked at.
+std::optional<std::vector<WeightInfo>> matchBlockWeights(const DecoderConfig &config, int64_t layer,
+                                                         const std::vector<WeightInfo> &available,
+                                                         ImportMessages &messages);
+
+} // namespace heddle
+
+#endif // HEDDLE_IMPORT_WEIGHTTABLE_H

@@ -1,0 +1,32 @@
+//===- CPUVariants.h - what code is made for which CPUs ---------*- C++ -*-===//
+
+#ifndef HEDDLE_TARGET_CPUVARIANTS_H
+#define HEDDLE_TARGET_CPUVARIANTS_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+
+namespace heddle {
+
+/// One form in which a module holds its CPU code. The module picks the best that the CPU has when it is called.
+struct CPUVariant {
+  llvm::StringRef name;
+  /// Feature level that `heddle_rt_cpu_level` must reach.
+  int32_t level;
+  /// LLVM's name of the architecture level (no CPU model), and features on top of it.
+  llvm::StringRef architecture, features;
+  /// f32 lanes that loops are vectorised to, in bits.
+  int32_t vectorBits;
+  /// Register tile of contractions: f32 lanes, rows, vectors a row; elements of a k block.
+  int64_t lanes, rows, vectors, kBlock;
+};
+
+/// All variants, from the least to the most demanding.
+llvm::ArrayRef<CPUVariant> getCPUVariants();
+
+/// Null if there is none of that name.
+const CPUVariant *lookupCPUVariant(llvm::StringRef name);
+
+} // namespace heddle
+
+#endif // HEDDLE_TARGET_CPUVARIANTS_H

@@ -1,0 +1,24 @@
+//===- OutputFiles.h - files that appear whole or not at all ----*- C++ -*-===//
+
+#ifndef HEDDLE_TARGET_OUTPUTFILES_H
+#define HEDDLE_TARGET_OUTPUTFILES_H
+
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace heddle {
+
+/// Writes text to `path` ("-": standard output) through a temporary file beside it.
+llvm::Error writeOutput(llvm::StringRef path,
+                        llvm::function_ref<llvm::Error(llvm::raw_ostream &)> write);
+
+/// Calls `make` with the path of a temporary file beside `path` and renames that file to `path` if it succeeds. The result is
+/// readable by all, and executable, as far as the process' umask allows.
+llvm::Error replaceFile(llvm::StringRef path,
+                        llvm::function_ref<llvm::Error(llvm::StringRef)> make);
+
+} // namespace heddle
+
+#endif // HEDDLE_TARGET_OUTPUTFILES_H

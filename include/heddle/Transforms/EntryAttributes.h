@@ -1,0 +1,29 @@
+//===- EntryAttributes.h - attributes of an entry's arguments ---*- C++ -*-===//
+//
+// What importers write and the compiler reads at the border between a module and its callers. docs/entries.md describes each.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HEDDLE_TRANSFORMS_ENTRYATTRIBUTES_H
+#define HEDDLE_TRANSFORMS_ENTRYATTRIBUTES_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace heddle {
+
+inline constexpr llvm::StringLiteral nameAttr = "heddle.name";
+inline constexpr llvm::StringLiteral dimsAttr = "heddle.dims";
+inline constexpr llvm::StringLiteral roleAttr = "heddle.role";
+inline constexpr llvm::StringLiteral updatesAttr = "heddle.updates";
+inline constexpr llvm::StringLiteral modelAttr = "heddle.model";
+inline constexpr llvm::StringLiteral weightsFileAttr = "heddle.weights_file";
+/// On a function that is an entry once its visibility has been changed.
+inline constexpr llvm::StringLiteral entryAttr = "heddle.entry";
+
+/// The public functions of `module` that have a body, in order.
+llvm::SmallVector<mlir::func::FuncOp> getEntries(mlir::ModuleOp module);
+
+} // namespace heddle
+
+#endif // HEDDLE_TRANSFORMS_ENTRYATTRIBUTES_H

@@ -1,0 +1,136 @@
+//===- Passes.td - passes from tensors to an executable module -*- tablegen -*-===//
+
+#ifndef HEDDLE_TRANSFORMS_PASSES_TD
+#define HEDDLE_TRANSFORMS_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def InferEntryDimsPass : Pass<"infer-entry-dims", "mlir::ModuleOp"> {
+  let summary = "Name the dimensions of every entry's arguments and results";
+  let description = [{
+    Input: public functions on ranked tensors whose bodies hold linalg, tensor, arith and scf ops (no attn ops but run-time checks).
+
+    Finds which dimensions must be equal (loops of linalg ops, sizes of tensor ops, loop-carried tensors), and gives every class of
+    equal dimensions one name: a name from `heddle.dims` where an argument has one, else d0, d1, ... A class that holds a static
+    extent is that number.
+
+    Output: every argument and result of an entry has `heddle.name` and a complete `heddle.dims` (a string per symbolic dimension, an
+    integer per fixed one). The C entry compares dimensions of the same name at run time, so that code after this pass may rely on
+    them being equal. A result dimension that no argument determines is an error.
+
+    ```mlir
+    func.func @f(%x: tensor<?x4xf32>, %y: tensor<?x4xf32>) -> tensor<?x4xf32> { // linalg.add of both
+    // becomes
+    func.func @f(%x: tensor<?x4xf32> {heddle.dims = ["d0", 4], heddle.name = "arg0"}, %y: tensor<?x4xf32> {heddle.dims = ["d0", 4], ...
+    ```
+  }];
+}
+
+def MoveChecksFirstPass : Pass<"move-checks-first", "mlir::func::FuncOp"> {
+  let summary = "Move run-time checks, with all that they read, to the function's start";
+  let description = [{
+    Input: `attn.require` and `attn.require_range` at the top level of a function, on tensors.
+    Output: all checks are `attn.require`, stand first and in their old order, so that a call that fails one has written nothing.
+    Range checks become loops that find the first element out of range, so that the message can name it.
+  }];
+  let dependentDialects = ["mlir::arith::ArithDialect", "mlir::scf::SCFDialect", "mlir::tensor::TensorDialect"];
+}
+
+def FuseElementwisePass : Pass<"fuse-elementwise", "mlir::func::FuncOp"> {
+  let summary = "Fuse elementwise linalg ops into elementwise users and into reductions";
+  let description = [{
+    Input and output: linalg on tensors. A producer with one use is fused into an elementwise or reducing `linalg.generic`; never
+    into a contraction, whose body must stay a multiplication and an addition. Casts of a contraction's result fuse into the users.
+  }];
+  let dependentDialects = ["mlir::affine::AffineDialect", "mlir::linalg::LinalgDialect"];
+}
+
+def EntryToBuffersPass : Pass<"entry-to-buffers", "mlir::ModuleOp"> {
+  let summary = "Give entries the signature of the C border: a context and buffers";
+  let description = [{
+    Input: public functions on tensors with complete names and dims (infer-entry-dims).
+    Output: `func @entry(%ctx: !llvm.ptr, memrefs for the arguments, memrefs for the results that update no argument)`, no results.
+    Weights and results are contiguous; other arguments have free strides but the innermost. A result with `heddle.updates` is
+    materialised in its argument.
+  }];
+  let dependentDialects = [
+    "mlir::bufferization::BufferizationDialect", "mlir::LLVM::LLVMDialect", "mlir::memref::MemRefDialect"
+  ];
+}
+
+def OutlineKernelsPass : Pass<"outline-kernels", "mlir::ModuleOp"> {
+  let summary = "Put every linalg op on buffers into a private function of its own";
+  let description = [{
+    Input: linalg on buffers. `memref.copy` becomes `linalg.copy` first.
+    Output: entries only allocate, make views and call kernels. A kernel takes the context, the op's operands and the values that its
+    body captures; constants move inside, so that equal ops of different layers become equal functions (removed by
+    duplicate-function-elimination).
+  }];
+  let dependentDialects = ["mlir::linalg::LinalgDialect", "mlir::LLVM::LLVMDialect"];
+}
+
+def HoistKernelBuffersPass : Pass<"hoist-kernel-buffers", "mlir::ModuleOp"> {
+  let summary = "Move the scratch buffers of kernels to their callers";
+  let description = [{
+    Input: private functions whose `memref.alloc`s have sizes computed from the shapes of their arguments.
+    Output: no private function allocates; every caller allocates the buffer and passes it.
+  }];
+  let dependentDialects = ["mlir::memref::MemRefDialect"];
+}
+
+def PlanWorkspacePass : Pass<"plan-workspace", "mlir::ModuleOp"> {
+  let summary = "Place all buffers of an entry in one workspace that the caller gives";
+  let description = [{
+    Input: entries whose `memref.alloc`s have sizes computed from argument shapes.
+
+    Buffers whose sizes have the same symbolic part (B * L, say) form a group; inside a group buffers that are never alive together
+    share bytes (first fit by liveness in units of the symbolic part). Groups follow each other. Every buffer is 64-byte aligned.
+
+    Output: no entry allocates; each has one more argument, the workspace `memref<?xi8>`, and a companion `@<entry>.workspace` with the
+    entry's other arguments returns the bytes needed. A size that depends on data is an error.
+  }];
+  let dependentDialects = ["mlir::arith::ArithDialect", "mlir::memref::MemRefDialect"];
+}
+
+def ExpandTranscendentalsPass : Pass<"expand-transcendentals", "mlir::func::FuncOp"> {
+  let summary = "Expand exp, exp2 and tanh of f32 into arithmetic that vectorises";
+  let description = [{
+    `math.exp`, `math.exp2`, `math.tanh` on f32 become a range reduction and a polynomial, accurate to 2 ulp, right for infinities, NaN and
+    results below the smallest normal number (rounded to zero). Other types and functions stay, to become calls of libm.
+  }];
+  let dependentDialects = ["mlir::arith::ArithDialect", "mlir::math::MathDialect"];
+}
+
+def OutlineTasksPass : Pass<"outline-tasks", "mlir::ModuleOp"> {
+  let summary = "Turn loops over tasks into functions that the thread pool calls";
+  let description = [{
+    Input: `scf.forall` loops without results in functions whose first argument is the context.
+    Output: each is a call of `heddle_rt_parallel_for` with an outlined `llvm.func @..(ptr data, i64 begin, i64 end)`; captured values travel in a
+    struct on the caller's stack, and stack buffers of a task move to the outlined function's entry.
+  }];
+  let dependentDialects = ["mlir::LLVM::LLVMDialect", "mlir::scf::SCFDialect"];
+}
+
+def LowerRuntimeChecksPass : Pass<"lower-runtime-checks", "mlir::ModuleOp"> {
+  let summary = "Make entries return a status, and checks return early with a message";
+  let description = [{
+    Input: entries without results, with `attn.require` ops at their top level.
+    Output: entries return i32, 0 for success; a failed check calls `heddle_rt_fail` and returns its status.
+  }];
+  let dependentDialects = ["mlir::cf::ControlFlowDialect", "mlir::LLVM::LLVMDialect"];
+}
+
+def EmitEntryThunksPass : Pass<"emit-entry-thunks", "mlir::ModuleOp"> {
+  let summary = "Emit the functions that the C entries call, one per entry and variant";
+  let description = [{
+    Input: entries `@f(ctx, memrefs, workspace) -> i32` and `@f.workspace(ctx, memrefs) -> index`.
+    Output: `llvm.func @f.<variant>(ptr ctx, ptr descriptors, ptr workspace, i64 bytes) -> i32` and `@f.workspace.<variant>(ptr ctx, ptr descriptors) -> i64`, which
+    read memref descriptors from the words that `heddle_rt_bind` wrote; all other functions become private.
+  }];
+  let options = [
+    Option<"variant", "variant", "std::string", "\"generic\"", "suffix of the emitted symbols">,
+  ];
+  let dependentDialects = ["mlir::LLVM::LLVMDialect"];
+}
+
+#endif // HEDDLE_TRANSFORMS_PASSES_TD

@@ -1,0 +1,30 @@
+//===- AttentionScores.h - scores of softmax attention ----------*- C++ -*-===//
+
+#ifndef HEDDLE_LIB_CONVERSION_ATTNTOLINALG_ATTENTIONSCORES_H
+#define HEDDLE_LIB_CONVERSION_ATTNTOLINALG_ATTENTIONSCORES_H
+
+#include "TensorEmitter.h"
+#include "heddle/Dialect/Attn/Attn.h"
+
+namespace heddle {
+
+/// Operands and extents of one attention operation. Query heads are viewed as
+/// keyHeads x group, so that each group reads one key head.
+struct AttentionParts {
+  /// Emits the extents and the run-time checks of heads and kv_len.
+  AttentionParts(TensorEmitter &emit, attn::AttentionOp op,
+                 attn::AttentionOp::Adaptor operands, mlir::Type compute);
+
+  attn::AttentionOp op;
+  attn::AttentionOp::Adaptor operands;
+  mlir::Type compute;
+  mlir::OpFoldResult batch, queries, keyHeads, group, keys, valueDim;
+};
+
+/// The scores that the softmax is taken of, [B, Hk, r, Lq, Lk]:
+///   s = scale q.k -> softcap -> alibi -> bias -> -inf where not visible.
+mlir::Value emitMaskedScores(TensorEmitter &emit, const AttentionParts &parts);
+
+} // namespace heddle
+
+#endif // HEDDLE_LIB_CONVERSION_ATTNTOLINALG_ATTENTIONSCORES_H

@@ -1,0 +1,43 @@
+//===- AttnToLinalg.cpp - the pass attn-to-linalg -------------------------===//
+
+#include "Patterns.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+
+namespace heddle {
+#define GEN_PASS_DEF_ATTNTOLINALGPASS
+#include "heddle/Conversion/AttnToLinalg/Passes.h.inc"
+
+void populateAttnToLinalgPatterns(RewritePatternSet &patterns,
+                                  AccumulateType accumulate) {
+  populateActivationToLinalg(patterns, accumulate);
+  populateAttentionToLinalg(patterns, accumulate);
+  populateCacheToLinalg(patterns, accumulate);
+  populateNormToLinalg(patterns, accumulate);
+  populateRotaryToLinalg(patterns, accumulate);
+}
+
+namespace {
+
+struct AttnToLinalgPass : impl::AttnToLinalgPassBase<AttnToLinalgPass> {
+  using AttnToLinalgPassBase::AttnToLinalgPassBase;
+
+  void runOnOperation() override {
+    ConversionTarget target(getContext());
+    target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
+    target.addIllegalDialect<attn::AttnDialect>();
+    target.addLegalOp<attn::RequireOp, attn::RequireRangeOp>();
+    RewritePatternSet patterns(&getContext());
+    populateAttnToLinalgPatterns(patterns, accumulate);
+    if (failed(applyPartialConversion(getOperation(), target,
+                                      std::move(patterns))))
+      signalPassFailure();
+  }
+};
+
+} // namespace
+} // namespace heddle

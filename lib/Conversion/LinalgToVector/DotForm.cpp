@@ -1,0 +1,156 @@
+//===- DotForm.cpp - contractions with few rows, as dot products ----------===//
+//
+// With few rows (decoding one token) the product is bound by reading rhs. Both operands are contiguous along k here, so nothing is
+// packed: a task takes a range of columns, and for a few columns and one or two rows at a time keeps one accumulator vector per
+// (column, row), with lanes along k. rhs is read once from memory, in order, and converted as it is read.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Contraction.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+
+namespace heddle {
+namespace {
+
+constexpr int64_t columnsPerTask = 32;
+
+class DotFormBuilder {
+public:
+  DotFormBuilder(ImplicitLocOpBuilder &b, const ContractionSpace &space,
+                 const ContractionTile &tile)
+      : b(b), math(b), space(space), c(space.c), tile(tile), type(space.c.accumulator),
+        vectorType(VectorType::get({tile.lanes}, type)) {
+    c0 = math.constant(0);
+    c1 = math.constant(1);
+  }
+
+  void compute();
+
+private:
+  void rowsOfColumns(Value batch, Value column, int64_t columns);
+  void dotProducts(Value batch, Value column, int64_t columns, Value row, int64_t rows);
+  Value loadVector(Value operand, ArrayRef<Value> indices);
+  Value loadScalar(Value operand, ArrayRef<Value> indices);
+
+  ImplicitLocOpBuilder &b;
+  IndexMath math;
+  const ContractionSpace &space;
+  const Contraction &c;
+  const ContractionTile &tile;
+  FloatType type;
+  VectorType vectorType;
+  Value c0, c1;
+};
+
+Value DotFormBuilder::loadVector(Value operand, ArrayRef<Value> indices) {
+  auto loadType = VectorType::get({tile.lanes}, getElementTypeOrSelf(operand.getType()));
+  return convertFloat(b, vector::LoadOp::create(b, loadType, operand, indices), type);
+}
+
+Value DotFormBuilder::loadScalar(Value operand, ArrayRef<Value> indices) {
+  return convertFloat(b, memref::LoadOp::create(b, operand, indices), type);
+}
+
+void DotFormBuilder::compute() {
+  // Two rows of so many columns keep the accumulators in registers: 16 of 32, or 8 of 16.
+  int64_t columnsAtOnce = tile.rows >= 12 ? 8 : 4;
+  Value groups = math.ceilDiv(space.columns, columnsPerTask);
+  buildTasks(b, math.mul(space.batches, groups), [&](Value task) {
+    Value batch = math.floorDiv(task, groups);
+    Value begin = math.mul(math.rem(task, groups), math.constant(columnsPerTask));
+    Value end = math.min(math.add(begin, math.constant(columnsPerTask)), space.columns);
+    Value step = math.constant(columnsAtOnce);
+    Value whole =
+        math.add(begin, math.mul(math.floorDiv(math.sub(end, begin), step), step));
+    buildFor(b, begin, whole, step,
+             [&](Value column) { rowsOfColumns(batch, column, columnsAtOnce); });
+    buildFor(b, whole, end, c1, [&](Value column) { rowsOfColumns(batch, column, 1); });
+  });
+}
+
+void DotFormBuilder::rowsOfColumns(Value batch, Value column, int64_t columns) {
+  Value two = math.constant(2);
+  Value pairs = math.mul(math.floorDiv(space.rows, two), two);
+  buildFor(b, c0, pairs, two, [&](Value row) { dotProducts(batch, column, columns, row, 2); });
+  buildFor(b, pairs, space.rows, c1,
+           [&](Value row) { dotProducts(batch, column, columns, row, 1); });
+}
+
+void DotFormBuilder::dotProducts(Value batch, Value column, int64_t columns, Value row,
+                                 int64_t rows) {
+  SmallVector<SmallVector<Value>> lhsPoints, rhsPoints;
+  for (int64_t r = 0; r < rows; ++r)
+    lhsPoints.push_back(
+        space.point(math, batch, math.add(row, math.constant(r)), nullptr, nullptr));
+  for (int64_t n = 0; n < columns; ++n)
+    rhsPoints.push_back(
+        space.point(math, batch, nullptr, math.add(column, math.constant(n)), nullptr));
+
+  // `step` reads both operands at k and adds the products to the accumulators.
+  auto accumulate = [&](Value lo, Value hi, Value stride, Value start, auto load, auto multiplyAdd) {
+    SmallVector<Value> init(rows * columns, start);
+    auto loop = scf::ForOp::create(b, lo, hi, stride, init);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    auto read = [&](Value operand, AffineMap map, SmallVector<Value> point) {
+      point[c.k] = loop.getInductionVar();
+      return load(operand, space.access(map, point));
+    };
+    SmallVector<Value> lhs, next;
+    for (auto &point : lhsPoints)
+      lhs.push_back(read(c.lhs, c.lhsMap, point));
+    for (int64_t n = 0; n < columns; ++n) {
+      Value rhs = read(c.rhs, c.rhsMap, rhsPoints[n]);
+      for (int64_t r = 0; r < rows; ++r)
+        next.push_back(multiplyAdd(lhs[r], rhs, loop.getRegionIterArg(n * rows + r)));
+    }
+    scf::YieldOp::create(b, next);
+    return SmallVector<Value>(loop.getResults());
+  };
+
+  Value lanes = math.constant(tile.lanes);
+  Value whole = math.mul(math.floorDiv(space.depth, lanes), lanes);
+  Value zero = arith::ConstantOp::create(b, b.getFloatAttr(type, 0.0));
+  Value zeros = vector::BroadcastOp::create(b, vectorType, zero);
+  SmallVector<Value> vectors = accumulate(
+      c0, whole, lanes, zeros,
+      [&](Value operand, ArrayRef<Value> indices) { return loadVector(operand, indices); },
+      [&](Value x, Value y, Value acc) -> Value { return vector::FMAOp::create(b, x, y, acc); });
+  SmallVector<Value> tails = accumulate(
+      whole, space.depth, c1, zero,
+      [&](Value operand, ArrayRef<Value> indices) { return loadScalar(operand, indices); },
+      [&](Value x, Value y, Value acc) -> Value { return math::FmaOp::create(b, x, y, acc); });
+
+  for (int64_t n = 0; n < columns; ++n)
+    for (int64_t r = 0; r < rows; ++r) {
+      SmallVector<Value> point(lhsPoints[r]);
+      point[c.n] = math.add(column, math.constant(n));
+      SmallVector<Value> indices = space.access(c.outMap, point);
+      Value sum = vector::ReductionOp::create(b, vector::CombiningKind::ADD, vectors[n * rows + r],
+                                              tails[n * rows + r],
+                                              arith::FastMathFlags::reassoc);
+      Value old = memref::LoadOp::create(b, c.out, indices);
+      memref::StoreOp::create(b, arith::AddFOp::create(b, old, sum), c.out, indices);
+    }
+}
+
+} // namespace
+
+bool hasDotForm(const Contraction &c) {
+  return Contraction::isContiguousAlong(c.lhs, c.lhsMap, c.k) &&
+         Contraction::isContiguousAlong(c.rhs, c.rhsMap, c.k);
+}
+
+void buildDotForm(ImplicitLocOpBuilder &b, const ContractionSpace &space,
+                  const ContractionTile &tile) {
+  DotFormBuilder(b, space, tile).compute();
+}
+
+} // namespace heddle

@@ -1,0 +1,223 @@
+//===- DecoderBuilder.cpp - builds the IR of a decoder --------------------===//
+
+#include "heddle/Import/DecoderBuilder.h"
+
+#include "BlockBuilder.h"
+#include "EntryBuilder.h"
+
+#include "heddle/Dialect/Attn/Attn.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using namespace heddle;
+
+void heddle::loadDecoderDialects(MLIRContext &context) {
+  context.loadDialect<arith::ArithDialect, attn::AttnDialect, func::FuncDialect,
+                      linalg::LinalgDialect, tensor::TensorDialect>();
+}
+
+static FloatType floatType(MLIRContext *context, DType type) {
+  switch (type) {
+  case DType::F16:
+    return Float16Type::get(context);
+  case DType::BF16:
+    return BFloat16Type::get(context);
+  default:
+    return Float32Type::get(context);
+  }
+}
+
+static int64_t elements(const std::vector<int64_t> &shape) {
+  int64_t product = 1;
+  for (int64_t extent : shape)
+    product *= extent;
+  return product;
+}
+
+static CallValues callValues(TensorBuilder &tensors, Value start) {
+  return {start, tensors.positions(start), tensors.keyValueLengths(start)};
+}
+
+namespace {
+constexpr int64_t kDynamic = ShapedType::kDynamic;
+
+/// What the entries of one module have in common.
+class ModuleBuilder {
+public:
+  ModuleBuilder(Location loc, const DecoderConfig &config, const std::vector<WeightInfo> &weights,
+                const DecoderBuildOptions &options);
+
+  /// `seq`: static extent of the tokens, or kDynamic.
+  void addDecoderEntry(StringRef symbol, int64_t seq);
+  void addBlockEntry(int64_t layer);
+
+  OwningOpRef<ModuleOp> take() { return std::move(module); }
+
+private:
+  RankedTensorType tensor(ArrayRef<int64_t> shape, Type elementType) {
+    return RankedTensorType::get(shape, elementType);
+  }
+  void addStart(EntryBuilder &entry);
+  void addCache(EntryBuilder &entry, const Twine &name);
+  void addWeights(EntryBuilder &entry);
+  void setModelAttribute();
+
+  const DecoderConfig &config;
+  const std::vector<WeightInfo> &weights;
+  const DecoderBuildOptions &options;
+  Location loc;
+  FloatType activationType;
+  OwningOpRef<ModuleOp> module;
+  OpBuilder builder;
+};
+} // namespace
+
+ModuleBuilder::ModuleBuilder(Location loc, const DecoderConfig &config,
+                             const std::vector<WeightInfo> &weights,
+                             const DecoderBuildOptions &options)
+    : config(config), weights(weights), options(options), loc(loc),
+      activationType(floatType(loc.getContext(), options.activations)),
+      module(ModuleOp::create(loc)), builder(OpBuilder::atBlockEnd(module->getBody())) {
+  setModelAttribute();
+}
+
+/// The part of the module description that says which model this is.
+void ModuleBuilder::setModelAttribute() {
+  NamedAttrList attrs;
+  auto integer = [&](StringRef name, int64_t value) {
+    attrs.append(name, builder.getI64IntegerAttr(value));
+  };
+  int64_t parameters = 0;
+  for (const WeightInfo &weight : weights)
+    parameters += elements(weight.shape);
+  attrs.append("model_type", builder.getStringAttr(config.modelType));
+  attrs.append("activations", builder.getStringAttr(StringRef(dtypeName(options.activations))));
+  integer("layers", config.numLayers);
+  integer("hidden_size", config.hiddenSize);
+  integer("intermediate_size", config.intermediateSize);
+  integer("vocab_size", config.vocabSize);
+  integer("heads", config.numHeads);
+  integer("kv_heads", config.numKeyValueHeads);
+  integer("head_dim", config.headDim);
+  integer("max_position", config.maxPosition);
+  integer("parameters", parameters);
+  (*module)->setAttr("heddle.model", attrs.getDictionary(builder.getContext()));
+}
+
+void ModuleBuilder::addStart(EntryBuilder &entry) {
+  entry.addArgument("start", tensor({kDynamic}, builder.getI32Type()), EntryRole::Input, {"B"});
+}
+
+void ModuleBuilder::addCache(EntryBuilder &entry, const Twine &name) {
+  auto type = tensor({kDynamic, kDynamic, config.numKeyValueHeads, config.headDim}, activationType);
+  entry.addArgument(name.str(), type, EntryRole::Cache, {"B", "C", "", ""});
+}
+
+void ModuleBuilder::addWeights(EntryBuilder &entry) {
+  for (const WeightInfo &weight : weights)
+    entry.addArgument(weight.name,
+                      tensor(weight.shape, floatType(builder.getContext(), weight.dtype)),
+                      EntryRole::Weight);
+}
+
+void ModuleBuilder::addDecoderEntry(StringRef symbol, int64_t seq) {
+  EntryBuilder entry(builder, loc);
+  StringRef seqName = ShapedType::isDynamic(seq) ? "L" : "";
+  entry.addArgument("tokens", tensor({kDynamic, seq}, builder.getI64Type()), EntryRole::Input,
+                    {"B", seqName});
+  addStart(entry);
+  for (int64_t layer = 0; layer < config.numLayers; ++layer) {
+    addCache(entry, "k_cache." + Twine(layer));
+    addCache(entry, "v_cache." + Twine(layer));
+  }
+  addWeights(entry);
+  entry.open(symbol);
+
+  Value tokens = entry.argument("tokens");
+  TensorBuilder tensors(builder, loc, activationType, tokens);
+  attn::RequireRangeOp::create(builder, loc, tokens, tensors.index(0),
+                               tensors.index(config.vocabSize - 1),
+                               builder.getStringAttr("tokens"));
+  bool onlyLast = options.logits == LogitRows::Last && ShapedType::isDynamic(seq);
+  if (onlyLast) {
+    Value notEmpty = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sge,
+                                           tensors.seqLength(), tensors.index(1));
+    attn::RequireOp::create(builder, loc, notEmpty,
+                            builder.getStringAttr("tokens has no columns, so no last logits"),
+                            ValueRange{});
+  }
+
+  CallValues call = callValues(tensors, entry.argument("start"));
+  auto weight = [&](StringRef name) { return entry.argument(name); };
+  Value hidden = tensors.embedding(tokens, weight(kEmbeddingName));
+  SmallVector<std::pair<Value, Value>> caches;
+  for (int64_t layer = 0; layer < config.numLayers; ++layer) {
+    BlockResult block = buildBlock(tensors, config, layer, call, hidden,
+                                   entry.argument(("k_cache." + Twine(layer)).str()),
+                                   entry.argument(("v_cache." + Twine(layer)).str()), weight);
+    hidden = block.hiddenStates;
+    caches.push_back({block.keyCache, block.valueCache});
+  }
+  if (onlyLast)
+    hidden = tensors.lastRow(hidden);
+  hidden = buildRmsNorm(tensors, config, hidden, weight(kFinalNormName));
+  Value head = weight(kHeadName);
+  entry.addResult("logits", tensors.linearF32(hidden, head ? head : weight(kEmbeddingName)));
+  for (auto [layer, cache] : llvm::enumerate(caches)) {
+    std::string key = ("k_cache." + Twine(layer)).str();
+    std::string value = ("v_cache." + Twine(layer)).str();
+    entry.addResult(key, cache.first, key);
+    entry.addResult(value, cache.second, value);
+  }
+  entry.close();
+}
+
+void ModuleBuilder::addBlockEntry(int64_t layer) {
+  EntryBuilder entry(builder, loc);
+  entry.addArgument("hidden_states",
+                    tensor({kDynamic, kDynamic, config.hiddenSize}, activationType),
+                    EntryRole::Input, {"B", "L", ""});
+  addStart(entry);
+  addCache(entry, "k_cache");
+  addCache(entry, "v_cache");
+  addWeights(entry);
+  entry.open(options.blockName);
+
+  Value hidden = entry.argument("hidden_states");
+  TensorBuilder tensors(builder, loc, activationType, hidden);
+  CallValues call = callValues(tensors, entry.argument("start"));
+  BlockResult block =
+      buildBlock(tensors, config, layer, call, hidden, entry.argument("k_cache"),
+                 entry.argument("v_cache"), [&](StringRef name) { return entry.argument(name); });
+  entry.addResult("hidden_states.out", block.hiddenStates);
+  entry.addResult("k_cache", block.keyCache, "k_cache");
+  entry.addResult("v_cache", block.valueCache, "v_cache");
+  if (options.withAttentionResult)
+    entry.addResult("attn", block.attention);
+  entry.close();
+}
+
+OwningOpRef<ModuleOp> heddle::buildDecoderModule(Location loc, const DecoderConfig &config,
+                                                 const std::vector<WeightInfo> &weights,
+                                                 const DecoderBuildOptions &options) {
+  loadDecoderDialects(*loc.getContext());
+  ModuleBuilder builder(loc, config, weights, options);
+  builder.addDecoderEntry("prefill", kDynamic);
+  builder.addDecoderEntry("decode", 1);
+  return builder.take();
+}
+
+OwningOpRef<ModuleOp> heddle::buildBlockModule(Location loc, const DecoderConfig &config,
+                                               int64_t layer,
+                                               const std::vector<WeightInfo> &weights,
+                                               const DecoderBuildOptions &options) {
+  loadDecoderDialects(*loc.getContext());
+  ModuleBuilder builder(loc, config, weights, options);
+  builder.addBlockEntry(layer);
+  return builder.take();
+}

@@ -1,0 +1,166 @@
+//===- TensorBuilder.cpp - the tensor operations of a decoder -------------===//
+
+#include "TensorBuilder.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/AffineMap.h"
+
+using namespace mlir;
+using namespace heddle;
+
+static RankedTensorType tensorType(Value value) { return cast<RankedTensorType>(value.getType()); }
+
+/// Converts between float types; between the two 16-bit formats through f32.
+static Value convertFloat(OpBuilder &builder, Location loc, Value value, FloatType to) {
+  auto from = cast<FloatType>(value.getType());
+  if (from == to)
+    return value;
+  if (from.getWidth() < to.getWidth())
+    return arith::ExtFOp::create(builder, loc, to, value);
+  if (from.getWidth() == to.getWidth())
+    value = arith::ExtFOp::create(builder, loc, builder.getF32Type(), value);
+  return arith::TruncFOp::create(builder, loc, to, value);
+}
+
+TensorBuilder::TensorBuilder(OpBuilder &builder, Location loc, FloatType activationType, Value rows)
+    : builder(builder), loc(loc), activationType(activationType),
+      batch(tensor::getMixedSize(builder, loc, rows, 0)),
+      seq(tensor::getMixedSize(builder, loc, rows, 1)) {}
+
+Value TensorBuilder::index(int64_t value) {
+  return arith::ConstantIndexOp::create(builder, loc, value);
+}
+
+Value TensorBuilder::seqLength() { return getValueOrCreateConstantIndexOp(builder, loc, seq); }
+
+SmallVector<OpFoldResult> TensorBuilder::rowShape(Value x) {
+  RankedTensorType type = tensorType(x);
+  SmallVector<OpFoldResult> shape{batch, seq};
+  for (unsigned dim : {0, 1})
+    if (!type.isDynamicDim(dim))
+      shape[dim] = builder.getIndexAttr(type.getDimSize(dim));
+  return shape;
+}
+
+Value TensorBuilder::empty(ArrayRef<OpFoldResult> shape, Type elementType) {
+  return tensor::EmptyOp::create(builder, loc, shape, elementType);
+}
+
+Value TensorBuilder::positions(Value start) {
+  Value init = empty({batch, seq}, tensorType(start).getElementType());
+  AffineExpr b, i;
+  bindDims(builder.getContext(), b, i);
+  AffineMap maps[] = {AffineMap::get(2, 0, b), builder.getMultiDimIdentityMap(2)};
+  SmallVector<utils::IteratorType> iterators(2, utils::IteratorType::parallel);
+  auto body = [](OpBuilder &nested, Location loc, ValueRange args) {
+    Value offset = linalg::IndexOp::create(nested, loc, 1);
+    offset = arith::IndexCastOp::create(nested, loc, args[0].getType(), offset);
+    Value position = arith::AddIOp::create(nested, loc, args[0], offset);
+    linalg::YieldOp::create(nested, loc, position);
+  };
+  return linalg::GenericOp::create(builder, loc, init.getType(), start, init, maps, iterators, body)
+      .getResult(0);
+}
+
+Value TensorBuilder::keyValueLengths(Value start) {
+  Type type = tensorType(start).getElementType();
+  Value init = empty(batch, type);
+  Value added = arith::IndexCastOp::create(builder, loc, type, seqLength());
+  AffineMap maps[] = {builder.getDimIdentityMap(), builder.getDimIdentityMap()};
+  utils::IteratorType iterators[] = {utils::IteratorType::parallel};
+  auto body = [added](OpBuilder &nested, Location loc, ValueRange args) {
+    Value length = arith::AddIOp::create(nested, loc, args[0], added);
+    linalg::YieldOp::create(nested, loc, length);
+  };
+  return linalg::GenericOp::create(builder, loc, init.getType(), start, init, maps, iterators, body)
+      .getResult(0);
+}
+
+Value TensorBuilder::embedding(Value tokens, Value table) {
+  int64_t width = tensorType(table).getDimSize(1);
+  Value init = empty({batch, seq, builder.getIndexAttr(width)}, activationType);
+  AffineExpr b, i;
+  bindDims(builder.getContext(), b, i);
+  AffineMap maps[] = {AffineMap::get(3, 0, {b, i}, builder.getContext()),
+                      builder.getMultiDimIdentityMap(3)};
+  SmallVector<utils::IteratorType> iterators(3, utils::IteratorType::parallel);
+  auto body = [&](OpBuilder &nested, Location loc, ValueRange args) {
+    Value row = arith::IndexCastOp::create(nested, loc, nested.getIndexType(), args[0]);
+    Value column = linalg::IndexOp::create(nested, loc, 2);
+    Value entry = tensor::ExtractOp::create(nested, loc, table, ValueRange{row, column});
+    linalg::YieldOp::create(nested, loc, convertFloat(nested, loc, entry, activationType));
+  };
+  return linalg::GenericOp::create(builder, loc, init.getType(), tokens, init, maps, iterators,
+                                   body)
+      .getResult(0);
+}
+
+Value TensorBuilder::linearF32(Value x, Value weight, Value bias) {
+  MLIRContext *context = builder.getContext();
+  FloatType f32 = builder.getF32Type();
+  SmallVector<OpFoldResult> shape = rowShape(x);
+  shape.push_back(builder.getIndexAttr(tensorType(weight).getDimSize(0)));
+  Value init = empty(shape, f32);
+  Value zero = arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(0));
+  Value zeros = linalg::FillOp::create(builder, loc, zero, init).getResult(0);
+
+  AffineExpr b, i, n, k;
+  bindDims(context, b, i, n, k);
+  AffineMap maps[] = {AffineMap::get(4, 0, {b, i, k}, context),
+                      AffineMap::get(4, 0, {n, k}, context),
+                      AffineMap::get(4, 0, {b, i, n}, context)};
+  Value product = linalg::ContractOp::create(builder, loc, zeros.getType(), ValueRange{x, weight},
+                                             zeros, builder.getAffineMapArrayAttr(maps))
+                      .getResult(0);
+  if (!bias)
+    return product;
+
+  AffineMap biasMaps[] = {builder.getMultiDimIdentityMap(3), AffineMap::get(3, 0, n, context),
+                          builder.getMultiDimIdentityMap(3)};
+  SmallVector<utils::IteratorType> iterators(3, utils::IteratorType::parallel);
+  auto body = [f32](OpBuilder &nested, Location loc, ValueRange args) {
+    Value added = convertFloat(nested, loc, args[1], f32);
+    Value sum = arith::AddFOp::create(nested, loc, args[0], added);
+    linalg::YieldOp::create(nested, loc, sum);
+  };
+  return linalg::GenericOp::create(builder, loc, init.getType(), ValueRange{product, bias}, init,
+                                   biasMaps, iterators, body)
+      .getResult(0);
+}
+
+Value TensorBuilder::linear(Value x, Value weight, Value bias) {
+  Value result = linearF32(x, weight, bias);
+  if (activationType.isF32())
+    return result;
+  Type type = tensorType(result).clone(activationType);
+  return arith::TruncFOp::create(builder, loc, type, result);
+}
+
+Value TensorBuilder::add(Value a, Value b) { return arith::AddFOp::create(builder, loc, a, b); }
+
+static SmallVector<ReassociationIndices> headReassociation() { return {{0}, {1}, {2, 3}}; }
+
+Value TensorBuilder::splitHeads(Value x, int64_t heads, int64_t dim) {
+  RankedTensorType type = tensorType(x);
+  SmallVector<OpFoldResult> shape = rowShape(x);
+  shape.append({builder.getIndexAttr(heads), builder.getIndexAttr(dim)});
+  auto splitType = RankedTensorType::get({type.getDimSize(0), type.getDimSize(1), heads, dim},
+                                         type.getElementType());
+  return tensor::ExpandShapeOp::create(builder, loc, splitType, x, headReassociation(), shape);
+}
+
+Value TensorBuilder::mergeHeads(Value x) {
+  return tensor::CollapseShapeOp::create(builder, loc, x, headReassociation());
+}
+
+Value TensorBuilder::lastRow(Value x) {
+  OpFoldResult zero = builder.getIndexAttr(0), one = builder.getIndexAttr(1);
+  Value last = arith::SubIOp::create(builder, loc, seqLength(), index(1));
+  OpFoldResult offsets[] = {zero, last, zero};
+  OpFoldResult sizes[] = {batch, one, builder.getIndexAttr(tensorType(x).getDimSize(2))};
+  OpFoldResult strides[] = {one, one, one};
+  return tensor::ExtractSliceOp::create(builder, loc, x, offsets, sizes, strides);
+}

@@ -1,0 +1,232 @@
+//===- RopeFields.cpp - both spellings of the rotary embedding ------------===//
+//
+// Old: "rope_theta": T beside "rope_scaling": {"rope_type" or "type": ..., ...}.
+// New: "rope_parameters": {"rope_theta": T, "rope_type": ..., ...}.
+// A file may hold both as long as they agree. Wherever a formula asks for the
+// original context length and the file has none, it is max_position_embeddings.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ModelFamilies.h"
+
+#include <string>
+
+using namespace heddle;
+
+using RopeScaling = decltype(RopeConfig::scaling);
+
+/// Above 0, with room for every exponent that the formulas use.
+static constexpr NumberRange kFactorRange{0, 1e9};
+/// Above 1, so that the logarithm in yarn is positive.
+static constexpr NumberRange kThetaRange{1, 1e18};
+
+namespace {
+/// One of the two objects.
+class RopeObject {
+public:
+  RopeObject(FieldReader fields, const DecoderConfig &config, std::optional<int64_t> outerOriginal)
+      : fields(std::move(fields)), config(config), outerOriginal(outerOriginal) {}
+
+  void read();
+
+  FieldReader fields;
+  std::optional<double> theta;
+  RopeScaling scaling;
+
+private:
+  std::string readKind();
+  int64_t originalMaxPosition();
+  double factorOrRatio(int64_t original);
+  void readDynamic();
+  void readLlama3();
+  void readYarn();
+  void readLong();
+
+  const DecoderConfig &config;
+  std::optional<int64_t> outerOriginal;
+};
+} // namespace
+
+std::string RopeObject::readKind() {
+  auto canonical = [](std::string kind) { return kind == "su" ? std::string("longrope") : kind; };
+  std::optional<std::string> current = fields.stringOrNull("rope_type");
+  std::optional<std::string> former = fields.stringOrNull("type");
+  if (current && former && canonical(*current) != canonical(*former))
+    fields.error("rope_type", "is '" + *current + "', but type is '" + *former + "'");
+  if (!current)
+    current = former;
+  return current ? canonical(*current) : "default";
+}
+
+int64_t RopeObject::originalMaxPosition() {
+  const char *name = "original_max_position_embeddings";
+  std::optional<int64_t> inner = fields.integerOrNull(name, std::nullopt, kCountRange);
+  if (inner && outerOriginal && *inner != *outerOriginal)
+    fields.error(name, "is " + std::to_string(*inner) +
+                           ", but the field of the same name outside is " +
+                           std::to_string(*outerOriginal));
+  return inner ? *inner : outerOriginal.value_or(config.maxPosition);
+}
+
+double RopeObject::factorOrRatio(int64_t original) {
+  if (std::optional<double> factor = fields.numberOrNull("factor", kFactorRange))
+    return *factor;
+  return static_cast<double>(config.maxPosition) / static_cast<double>(original);
+}
+
+void RopeObject::readDynamic() {
+  double factor = fields.requiredNumber("factor", kFactorRange);
+  // The base grows past max_position_embeddings. A file that wants another
+  // border would get other numbers than it asks for.
+  int64_t original = originalMaxPosition();
+  if (original != config.maxPosition)
+    fields.error("original_max_position_embeddings",
+                 "is " + std::to_string(original) +
+                     "; dynamic scaling starts at max_position_embeddings (" +
+                     std::to_string(config.maxPosition) + ")");
+  if (config.headDim == 2)
+    fields.error("rope_type", "is 'dynamic', which needs a head_dim above 2");
+  scaling = RopeDynamicParams{factor, config.maxPosition};
+}
+
+void RopeObject::readLlama3() {
+  RopeLlama3Params params;
+  params.factor = fields.requiredNumber("factor", kFactorRange);
+  params.lowFreqFactor = fields.requiredNumber("low_freq_factor", kFactorRange);
+  params.highFreqFactor = fields.requiredNumber("high_freq_factor", kFactorRange);
+  params.originalMaxPosition = originalMaxPosition();
+  if (!fields.failed() && params.highFreqFactor <= params.lowFreqFactor)
+    fields.error("high_freq_factor", "is " + numberText(params.highFreqFactor) +
+                                         ", expected more than low_freq_factor (" +
+                                         numberText(params.lowFreqFactor) + ")");
+  scaling = params;
+}
+
+void RopeObject::readYarn() {
+  RopeYarnParams params;
+  params.originalMaxPosition = originalMaxPosition();
+  if (!fields.has("factor"))
+    fields.error("factor", "is missing; yarn needs a number, or null for "
+                           "max_position_embeddings / original_max_position_embeddings");
+  params.factor = factorOrRatio(params.originalMaxPosition);
+
+  // Zero counts as not given for the optional numbers of yarn.
+  const NumberRange orZero{0, kFactorRange.high, /*includesLow=*/true};
+  auto optional = [&](const char *name) -> std::optional<double> {
+    std::optional<double> value = fields.numberOrNull(name, orZero);
+    return value && *value != 0 ? value : std::nullopt;
+  };
+  params.betaFast = optional("beta_fast").value_or(32);
+  params.betaSlow = optional("beta_slow").value_or(1);
+  params.mscale = optional("mscale");
+  params.mscaleAllDim = optional("mscale_all_dim");
+  params.attentionFactor = fields.numberOrNull("attention_factor", kFactorRange);
+  params.truncate = fields.boolean("truncate", true);
+  if (!fields.failed() && params.betaFast < params.betaSlow)
+    fields.error("beta_fast", "is " + numberText(params.betaFast) +
+                                  ", expected at least beta_slow (" + numberText(params.betaSlow) +
+                                  ")");
+  scaling = params;
+}
+
+void RopeObject::readLong() {
+  RopeLongParams params;
+  params.originalMaxPosition = originalMaxPosition();
+  params.factor = factorOrRatio(params.originalMaxPosition);
+  params.attentionFactor = fields.numberOrNull("attention_factor", kFactorRange);
+  if (params.originalMaxPosition == 1)
+    fields.error("original_max_position_embeddings", "is 1; longrope needs more");
+  size_t pairs = static_cast<size_t>(config.headDim / 2);
+  auto list = [&](const char *name) {
+    std::vector<double> values = fields.requiredNumbers(name, kFactorRange);
+    if (!fields.failed() && values.size() != pairs)
+      fields.error(name, "has " + std::to_string(values.size()) +
+                             " entries, expected half of head_dim (" + std::to_string(pairs) + ")");
+    return values;
+  };
+  params.shortFactor = list("short_factor");
+  params.longFactor = list("long_factor");
+  scaling = std::move(params);
+}
+
+void RopeObject::read() {
+  theta = fields.numberOrNull("rope_theta", kThetaRange);
+  std::string kind = readKind();
+  if (kind == "linear")
+    scaling = RopeLinearParams{fields.requiredNumber("factor", kFactorRange)};
+  else if (kind == "dynamic")
+    readDynamic();
+  else if (kind == "llama3")
+    readLlama3();
+  else if (kind == "yarn")
+    readYarn();
+  else if (kind == "longrope")
+    readLong();
+  else if (kind != "default")
+    fields.error(fields.has("rope_type") ? "rope_type" : "type",
+                 "is '" + kind +
+                     "'; supported are default, linear, dynamic, llama3, yarn and longrope");
+  fields.reportUnread();
+}
+
+/// All numbers of a scaling in a fixed order, led by its kind.
+static std::vector<double> fingerprint(const RopeScaling &scaling) {
+  std::vector<double> numbers{static_cast<double>(scaling.index())};
+  auto put = [&](double number) { numbers.push_back(number); };
+  auto putAll = [&](const std::vector<double> &list) {
+    put(static_cast<double>(list.size()));
+    numbers.insert(numbers.end(), list.begin(), list.end());
+  };
+  if (auto *linear = std::get_if<RopeLinearParams>(&scaling)) {
+    put(linear->factor);
+  } else if (auto *dynamic = std::get_if<RopeDynamicParams>(&scaling)) {
+    put(dynamic->factor);
+  } else if (auto *llama3 = std::get_if<RopeLlama3Params>(&scaling)) {
+    put(llama3->factor);
+    put(llama3->lowFreqFactor);
+    put(llama3->highFreqFactor);
+    put(static_cast<double>(llama3->originalMaxPosition));
+  } else if (auto *yarn = std::get_if<RopeYarnParams>(&scaling)) {
+    put(yarn->factor);
+    put(static_cast<double>(yarn->originalMaxPosition));
+    put(yarn->betaFast);
+    put(yarn->betaSlow);
+    put(yarn->truncate);
+    put(ropeYarnAttentionFactor(*yarn));
+  } else if (auto *longRope = std::get_if<RopeLongParams>(&scaling)) {
+    put(static_cast<double>(longRope->originalMaxPosition));
+    put(ropeLongAttentionFactor(*longRope));
+    putAll(longRope->shortFactor);
+    putAll(longRope->longFactor);
+  }
+  return numbers;
+}
+
+RopeConfig heddle::readRope(FieldReader &fields, const DecoderConfig &config) {
+  RopeConfig rope;
+  std::optional<double> theta = fields.numberOrNull("rope_theta", kThetaRange);
+  std::optional<int64_t> original =
+      fields.integerOrNull("original_max_position_embeddings", std::nullopt, kCountRange);
+
+  std::optional<RopeObject> chosen;
+  for (const char *name : {"rope_scaling", "rope_parameters"}) {
+    std::optional<FieldReader> inner = fields.objectOrNull(name);
+    if (!inner)
+      continue;
+    RopeObject object(*inner, config, original);
+    object.read();
+    if (object.theta && theta && *object.theta != *theta)
+      object.fields.error("rope_theta", "is " + numberText(*object.theta) +
+                                            ", but another rope_theta of this file is " +
+                                            numberText(*theta));
+    if (object.theta)
+      theta = object.theta;
+    if (chosen && fingerprint(chosen->scaling) != fingerprint(object.scaling))
+      fields.error(name, "contradicts rope_scaling; leave out one of them");
+    chosen.emplace(std::move(object));
+  }
+  if (chosen)
+    rope.scaling = std::move(chosen->scaling);
+  rope.theta = theta.value_or(10000);
+  return rope;
+}

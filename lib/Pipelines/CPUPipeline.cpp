@@ -1,0 +1,109 @@
+//===- CPUPipeline.cpp - from attn ops to LLVM for CPUs -------------------===//
+
+#include "heddle/Pipelines/Pipelines.h"
+
+#include "heddle/Conversion/AttnToLinalg/Passes.h"
+#include "heddle/Conversion/LinalgToVector/Passes.h"
+#include "heddle/Target/CPUVariants.h"
+#include "heddle/Transforms/Passes.h"
+
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/Bufferization/Transforms/Passes.h"
+#include "mlir/Dialect/Func/Transforms/Passes.h"
+#include "mlir/Dialect/Linalg/Passes.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+namespace heddle {
+
+static void addCleanup(OpPassManager &pm) {
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
+void buildAttnToLinalgPipeline(OpPassManager &pm, const AttnToLinalgPipelineOptions &options) {
+  pm.addPass(createInlinerPass());
+  pm.addPass(createSymbolDCEPass());
+  addCleanup(pm);
+  AttnToLinalgPassOptions lowering;
+  lowering.accumulate = options.accumulate;
+  pm.addNestedPass<func::FuncOp>(createAttnToLinalgPass(lowering));
+  pm.addNestedPass<func::FuncOp>(createConvertElementwiseToLinalgPass());
+  addCleanup(pm);
+  pm.addPass(createInferEntryDimsPass());
+  pm.addNestedPass<func::FuncOp>(createMoveChecksFirstPass());
+  pm.addNestedPass<func::FuncOp>(createFuseElementwisePass());
+  addCleanup(pm);
+}
+
+void buildLinalgToKernelsPipeline(OpPassManager &pm) {
+  pm.addPass(createEntryToBuffersPass());
+  pm.addPass(bufferization::createEmptyTensorEliminationPass());
+  bufferization::OneShotBufferizePassOptions bufferize;
+  bufferize.allowUnknownOps = true;
+  pm.addPass(bufferization::createOneShotBufferizePass(bufferize));
+  pm.addPass(memref::createResolveShapedTypeResultDimsPass());
+  addCleanup(pm);
+  pm.addPass(createOutlineKernelsPass());
+  pm.addPass(func::createDuplicateFunctionEliminationPass());
+  addCleanup(pm);
+}
+
+void buildKernelsToLLVMPipeline(OpPassManager &pm, const KernelsToLLVMPipelineOptions &options) {
+  const CPUVariant *variant = lookupCPUVariant(options.variant);
+  ConvertContractionToVectorPassOptions contraction;
+  if (variant) {
+    contraction.lanes = variant->lanes;
+    contraction.rows = variant->rows;
+    contraction.vectors = variant->vectors;
+    contraction.kBlock = variant->kBlock;
+  } else {
+    // The pass reports it with a location; a pipeline can't.
+    contraction.lanes = 0;
+  }
+  pm.addNestedPass<func::FuncOp>(createConvertContractionToVectorPass(contraction));
+  pm.addNestedPass<func::FuncOp>(createConvertLinalgToTasksPass());
+  pm.addPass(createHoistKernelBuffersPass());
+  pm.addPass(memref::createResolveShapedTypeResultDimsPass());
+  addCleanup(pm);
+  pm.addPass(createPlanWorkspacePass());
+  pm.addPass(createLowerRuntimeChecksPass());
+  pm.addNestedPass<func::FuncOp>(createExpandTranscendentalsPass());
+  addCleanup(pm);
+  pm.addPass(createOutlineTasksPass());
+  EmitEntryThunksPassOptions thunks;
+  thunks.variant = options.variant;
+  pm.addPass(createEmitEntryThunksPass(thunks));
+
+  pm.addPass(memref::createExpandStridedMetadataPass());
+  pm.addPass(createLowerAffinePass());
+  arith::ArithExpandOpsPassOptions expand;
+  expand.includeBf16 = true;
+  pm.addPass(arith::createArithExpandOpsPass(expand));
+  pm.addPass(createSCFToControlFlowPass());
+  addCleanup(pm);
+  pm.addPass(createConvertVectorToLLVMPass());
+  pm.addPass(createConvertMathToLLVMPass());
+  pm.addPass(createConvertMathToLibmPass());
+  pm.addPass(createConvertToLLVMPass());
+  pm.addPass(createReconcileUnrealizedCastsPass());
+  addCleanup(pm);
+}
+
+void registerHeddlePipelines() {
+  PassPipelineRegistration<AttnToLinalgPipelineOptions>(
+      "heddle-attn-to-linalg", "attn ops to linalg on tensors, dims named, checks first",
+      buildAttnToLinalgPipeline);
+  PassPipelineRegistration<>("heddle-linalg-to-kernels",
+                             "linalg on tensors to entries that call kernels on buffers",
+                             buildLinalgToKernelsPipeline);
+  PassPipelineRegistration<KernelsToLLVMPipelineOptions>(
+      "heddle-kernels-to-llvm", "kernels on buffers to the LLVM dialect for one CPU variant",
+      buildKernelsToLLVMPipeline);
+}
+
+} // namespace heddle

@@ -1,0 +1,23 @@
+//===- CPUVariants.cpp - what code is made for which CPUs -----------------===//
+
+#include "heddle/Target/CPUVariants.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+namespace heddle {
+
+// Register tiles: 12 x 32 needs 24 accumulators, 2 columns and 1 row of 32 registers; 6 x 16 needs 12 + 2 + 1 of 16.
+static const CPUVariant variants[] = {
+    {"avx2", 1, "x86-64-v3", "", 256, 8, 6, 2, 512},
+    {"avx512", 2, "x86-64-v4", "", 512, 16, 12, 2, 512},
+};
+
+llvm::ArrayRef<CPUVariant> getCPUVariants() { return variants; }
+
+const CPUVariant *lookupCPUVariant(llvm::StringRef name) {
+  const CPUVariant *found =
+      llvm::find_if(variants, [&](const CPUVariant &variant) { return variant.name == name; });
+  return found == std::end(variants) ? nullptr : found;
+}
+
+} // namespace heddle

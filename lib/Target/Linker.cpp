@@ -1,0 +1,169 @@
+//===- Linker.cpp - links a module in this process with LLD ---------------===//
+
+#include "heddle/Target/ObjectEmission.h"
+
+#include "lld/Common/Driver.h"
+#include "llvm/Support/Endian.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+
+#include <mutex>
+
+LLD_HAS_DRIVER(elf)
+
+// The runtime's object file, put into this library at build time (RuntimeObject.S).
+extern "C" {
+extern const char heddle_runtime_object_begin[];
+extern const char heddle_runtime_object_end[];
+}
+
+namespace heddle {
+namespace {
+
+/// A folder of its own for intermediate files, removed at the end.
+class TemporaryFolder {
+public:
+  llvm::Error create() {
+    if (std::error_code error = llvm::sys::fs::createUniqueDirectory("heddle-link", path))
+      return llvm::createStringError(error, "can't make a temporary folder: " + error.message());
+    return llvm::Error::success();
+  }
+  ~TemporaryFolder() {
+    if (!path.empty())
+      llvm::sys::fs::remove_directories(path);
+  }
+  std::string file(llvm::StringRef name) const {
+    llvm::SmallString<128> result(path);
+    llvm::sys::path::append(result, name);
+    return result.str().str();
+  }
+
+private:
+  llvm::SmallString<128> path;
+};
+
+llvm::Error writeFile(const std::string &path, llvm::StringRef content) {
+  std::error_code error;
+  llvm::raw_fd_ostream os(path, error);
+  if (!error) {
+    os << content;
+    os.close();
+    error = os.error();
+    os.clear_error();
+  }
+  if (error)
+    return llvm::createStringError(error, "can't write " + path + ": " + error.message());
+  return llvm::Error::success();
+}
+
+/// The C libraries as every Linux system has them at run time; no development files are needed.
+llvm::Expected<std::string> findSystemLibrary(llvm::StringRef name) {
+  static const char *const folders[] = {"/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu",
+                                        "/lib64", "/usr/lib64", "/lib", "/usr/lib"};
+  for (llvm::StringRef folder : folders) {
+    std::string path = (folder + "/" + name).str();
+    if (llvm::sys::fs::exists(path))
+      return path;
+  }
+  return llvm::createStringError("can't find " + name +
+                                 " in the system's library folders; modules link against it");
+}
+
+/// Runs LLD on the objects and the runtime, with `options` in front and `libraries` behind them.
+llvm::Error runLinker(const TemporaryFolder &folder, llvm::ArrayRef<std::string> objects,
+                      llvm::ArrayRef<std::string> options, llvm::ArrayRef<std::string> libraries,
+                      llvm::StringRef path) {
+  std::vector<std::string> arguments{"ld.lld", "-o", path.str()};
+  arguments.insert(arguments.end(), options.begin(), options.end());
+  for (auto [i, object] : llvm::enumerate(objects)) {
+    std::string name = folder.file(std::to_string(i) + ".o");
+    if (llvm::Error error = writeFile(name, object))
+      return error;
+    arguments.push_back(name);
+  }
+  std::string runtime = folder.file("runtime.o");
+  if (llvm::Error error = writeFile(
+          runtime, llvm::StringRef(heddle_runtime_object_begin,
+                                   heddle_runtime_object_end - heddle_runtime_object_begin)))
+    return error;
+  arguments.push_back(runtime);
+  arguments.insert(arguments.end(), libraries.begin(), libraries.end());
+
+  llvm::SmallVector<const char *> argv;
+  for (const std::string &argument : arguments)
+    argv.push_back(argument.c_str());
+  // LLD keeps global state during a link.
+  static std::mutex mutex;
+  std::lock_guard<std::mutex> lock(mutex);
+  std::string messages;
+  llvm::raw_string_ostream os(messages);
+  lld::Result result = lld::lldMain(argv, os, os, {{lld::Gnu, &lld::elf::link}});
+  if (result.retCode != 0)
+    return llvm::createStringError("linking failed: " + messages);
+  return llvm::Error::success();
+}
+
+} // namespace
+
+llvm::Error linkSharedObject(llvm::ArrayRef<std::string> objects,
+                             llvm::ArrayRef<std::string> exported, llvm::StringRef path) {
+  TemporaryFolder folder;
+  if (llvm::Error error = folder.create())
+    return error;
+  std::string script = "{ global:\n";
+  for (const std::string &name : exported)
+    script += "  " + name + ";\n";
+  script += "local: *; };\n";
+  std::string versions = folder.file("exports.map");
+  if (llvm::Error error = writeFile(versions, script))
+    return error;
+  std::vector<std::string> libraries{"--as-needed"};
+  for (llvm::StringRef library : {"libm.so.6", "libc.so.6"}) {
+    llvm::Expected<std::string> file = findSystemLibrary(library);
+    if (!file)
+      return file.takeError();
+    libraries.push_back(*file);
+  }
+  return runLinker(folder, objects,
+                   {"-shared", "--no-undefined", "-z", "now", "-z", "noexecstack",
+                    "--gc-sections", "--hash-style=gnu", "--build-id=sha1", "--strip-debug",
+                    "--version-script=" + versions},
+                   libraries, path);
+}
+
+llvm::Error linkRelocatable(llvm::ArrayRef<std::string> objects, llvm::StringRef path) {
+  TemporaryFolder folder;
+  if (llvm::Error error = folder.create())
+    return error;
+  return runLinker(folder, objects, {"-r"}, {}, path);
+}
+
+llvm::Error linkExecutable(llvm::ArrayRef<std::string> objects,
+                           llvm::ArrayRef<std::string> exported, llvm::StringRef launcher,
+                           llvm::StringRef path) {
+  TemporaryFolder folder;
+  if (llvm::Error error = folder.create())
+    return error;
+  std::string module = folder.file("module.so");
+  if (llvm::Error error = linkSharedObject(objects, exported, module))
+    return error;
+  std::string content;
+  for (llvm::StringRef part : {launcher, llvm::StringRef(module)}) {
+    auto buffer = llvm::MemoryBuffer::getFile(part);
+    if (!buffer)
+      return llvm::createStringError(buffer.getError(),
+                                     "can't read " + part + ": " + buffer.getError().message());
+    content += (*buffer)->getBuffer();
+    if (part != launcher) {
+      // The trailer by which the launcher finds its module.
+      char size[8];
+      llvm::support::endian::write64le(size, (*buffer)->getBufferSize());
+      content.append(size, sizeof(size));
+      content += "HEDLEXE1";
+    }
+  }
+  return writeFile(path.str(), content);
+}
+
+} // namespace heddle

@@ -1,0 +1,34 @@
+//===- Tensor.cpp - a tensor that owns its memory -------------------------------------------------===//
+
+#include "heddle/TensorIO/Tensor.h"
+#include <cstdlib>
+#include <cstring>
+
+using namespace heddle;
+
+void Tensor::Free::operator()(std::byte *pointer) const { std::free(pointer); }
+
+Result<Tensor> Tensor::zeros(DType dtype, std::vector<int64_t> shape) {
+  std::optional<int64_t> count = elementCount(shape, dtype);
+  if (!count)
+    return Failure{"shape " + shapeText(shape) + " of " + std::string(dtypeName(dtype)) +
+                   " has more than 2^63 - 1 bytes"};
+  Tensor tensor;
+  tensor.size = size_t(*count) * dtypeSize(dtype);
+  size_t padded = (tensor.size + 63) / 64 * 64;
+  tensor.memory.reset(static_cast<std::byte *>(std::aligned_alloc(64, padded ? padded : 64)));
+  if (!tensor.memory)
+    return Failure{"no memory for a tensor " + shapeText(shape) + " of " +
+                   std::string(dtypeName(dtype)) + " (" + std::to_string(tensor.size) + " bytes)"};
+  std::memset(tensor.memory.get(), 0, tensor.size);
+  tensor.type = dtype;
+  tensor.extents = std::move(shape);
+  return tensor;
+}
+
+Result<Tensor> Tensor::copyOf(const TensorView &view) {
+  Result<Tensor> copy = zeros(view.dtype, view.shape);
+  if (copy && copy->bytes())
+    std::memcpy(copy->data(), view.data, copy->bytes());
+  return copy;
+}

@@ -1,0 +1,112 @@
+//===- EntryToBuffers.cpp - entry-to-buffers ------------------------------===//
+
+#include "heddle/Transforms/EntryAttributes.h"
+#include "heddle/Transforms/Passes.h"
+
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+
+namespace heddle {
+
+#define GEN_PASS_DEF_ENTRYTOBUFFERSPASS
+#include "heddle/Transforms/Passes.h.inc"
+
+namespace {
+
+/// Free strides but the innermost; or plain row-major.
+MemRefType borderType(RankedTensorType type, bool contiguous) {
+  if (contiguous || type.getRank() < 2)
+    return MemRefType::get(type.getShape(), type.getElementType());
+  SmallVector<int64_t> strides(type.getRank(), ShapedType::kDynamic);
+  strides.back() = 1;
+  return MemRefType::get(type.getShape(), type.getElementType(),
+                         StridedLayoutAttr::get(type.getContext(), /*offset=*/0, strides));
+}
+
+class EntryConverter {
+public:
+  EntryConverter(func::FuncOp entry) : entry(entry), context(entry.getContext()) {}
+
+  LogicalResult run() {
+    Block &body = entry.getBody().front();
+    auto terminator = cast<func::ReturnOp>(body.getTerminator());
+    unsigned numArguments = body.getNumArguments();
+
+    llvm::StringMap<unsigned> updated;
+    for (unsigned i = 0; i < entry.getNumResults(); ++i)
+      if (auto name = entry.getResultAttrOfType<StringAttr>(i, updatesAttr))
+        if (!updated.try_emplace(name.getValue(), i).second)
+          return entry.emitError() << "entry '" << entry.getName() << "' updates argument '"
+                                   << name.getValue() << "' by two results";
+
+    body.insertArgument(0u, LLVM::LLVMPointerType::get(context), entry.getLoc());
+    SmallVector<DictionaryAttr> attributes{DictionaryAttr::get(context)};
+    OpBuilder builder = OpBuilder::atBlockBegin(&body);
+    llvm::StringMap<Value> buffers;
+    for (unsigned i = 0; i < numArguments; ++i) {
+      BlockArgument argument = body.getArgument(i + 1);
+      auto name = entry.getArgAttrOfType<StringAttr>(i, nameAttr);
+      auto role = entry.getArgAttrOfType<StringAttr>(i, roleAttr);
+      bool isWeight = role && role.getValue() == "weight";
+      auto tensorType = cast<RankedTensorType>(argument.getType());
+      argument.setType(borderType(tensorType, isWeight));
+      auto tensor = bufferization::ToTensorOp::create(
+          builder, argument.getLoc(), tensorType, argument, /*restrict=*/true,
+          /*writable=*/updated.contains(name.getValue()));
+      argument.replaceAllUsesExcept(tensor, tensor);
+      attributes.push_back(entry.getArgAttrDict(i));
+      buffers[name.getValue()] = argument;
+    }
+
+    builder.setInsertionPoint(terminator);
+    for (auto [i, value] : llvm::enumerate(terminator.getOperands())) {
+      auto updates = entry.getResultAttrOfType<StringAttr>(i, updatesAttr);
+      Value destination;
+      if (updates) {
+        destination = buffers.lookup(updates.getValue());
+        if (!destination)
+          return entry.emitError() << "entry '" << entry.getName() << "' result " << i
+                                   << " updates '" << updates.getValue()
+                                   << "', which is no argument";
+      } else {
+        destination = body.addArgument(
+            borderType(cast<RankedTensorType>(value.getType()), /*contiguous=*/true),
+            value.getLoc());
+        attributes.push_back(entry.getResultAttrDict(i));
+      }
+      auto materialize = bufferization::MaterializeInDestinationOp::create(
+          builder, value.getLoc(), Type(), value, destination, /*restrict=*/!updates,
+          /*writable=*/true);
+      (void)materialize;
+    }
+    terminator.getOperandsMutable().clear();
+    entry.setType(FunctionType::get(context, body.getArgumentTypes(), {}));
+    entry.removeResAttrsAttr();
+    entry.setAllArgAttrs(attributes);
+    return success();
+  }
+
+private:
+  func::FuncOp entry;
+  MLIRContext *context;
+};
+
+struct EntryToBuffersPass : impl::EntryToBuffersPassBase<EntryToBuffersPass> {
+  void runOnOperation() override {
+    for (func::FuncOp entry : getEntries(getOperation())) {
+      WalkResult calls = entry.walk([&](CallOpInterface call) {
+        call.emitError() << "entry '" << entry.getName()
+                         << "' still calls a function; run the inliner first";
+        return WalkResult::interrupt();
+      });
+      if (calls.wasInterrupted() || failed(EntryConverter(entry).run()))
+        return signalPassFailure();
+    }
+  }
+};
+
+} // namespace
+} // namespace heddle

@@ -1,0 +1,91 @@
+//===- OutlineKernels.cpp - outline-kernels -------------------------------===//
+
+#include "heddle/Transforms/EntryAttributes.h"
+#include "heddle/Transforms/Passes.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Transforms/RegionUtils.h"
+
+using namespace mlir;
+
+namespace heddle {
+
+#define GEN_PASS_DEF_OUTLINEKERNELSPASS
+#include "heddle/Transforms/Passes.h.inc"
+
+namespace {
+
+class KernelOutliner {
+public:
+  KernelOutliner(ModuleOp module) : module(module), symbols(module) {}
+
+  void outline(func::FuncOp entry, linalg::LinalgOp op) {
+    llvm::SetVector<Value> captured(op->operand_begin(), op->operand_end());
+    getUsedValuesDefinedAbove(op->getRegions(), captured);
+    // Constants are cloned into the kernel.
+    SmallVector<Operation *> constants;
+    SmallVector<Value> arguments{entry.getArgument(0)};
+    for (Value value : captured) {
+      Operation *definition = value.getDefiningOp();
+      if (definition && matchPattern(definition, m_Constant()))
+        constants.push_back(definition);
+      else
+        arguments.push_back(value);
+    }
+
+    OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
+    SmallVector<Type> types;
+    for (Value argument : arguments)
+      types.push_back(argument.getType());
+    std::string name = ("kernel_" + op->getName().stripDialect()).str();
+    auto kernel = func::FuncOp::create(builder, op.getLoc(), name,
+                                       builder.getFunctionType(types, {}));
+    kernel.setPrivate();
+    symbols.insert(kernel);
+
+    Block *body = kernel.addEntryBlock();
+    builder.setInsertionPointToStart(body);
+    IRMapping mapping;
+    for (auto [outer, inner] : llvm::zip_equal(arguments, body->getArguments()))
+      mapping.map(outer, inner);
+    for (Operation *constant : constants)
+      builder.clone(*constant, mapping);
+    builder.clone(*op, mapping);
+    func::ReturnOp::create(builder, op.getLoc());
+
+    builder.setInsertionPoint(op);
+    func::CallOp::create(builder, op.getLoc(), kernel, arguments);
+    op->erase();
+  }
+
+private:
+  ModuleOp module;
+  SymbolTable symbols;
+};
+
+struct OutlineKernelsPass : impl::OutlineKernelsPassBase<OutlineKernelsPass> {
+  void runOnOperation() override {
+    KernelOutliner outliner(getOperation());
+    for (func::FuncOp entry : getEntries(getOperation())) {
+      SmallVector<memref::CopyOp> copies;
+      entry.walk([&](memref::CopyOp copy) { copies.push_back(copy); });
+      for (memref::CopyOp copy : copies) {
+        OpBuilder builder(copy);
+        linalg::CopyOp::create(builder, copy.getLoc(), copy.getSource(), copy.getTarget());
+        copy.erase();
+      }
+      SmallVector<linalg::LinalgOp> ops;
+      entry.walk([&](linalg::LinalgOp op) { ops.push_back(op); });
+      for (linalg::LinalgOp op : ops)
+        outliner.outline(entry, op);
+    }
+  }
+};
+
+} // namespace
+} // namespace heddle

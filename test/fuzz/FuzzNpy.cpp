@@ -1,0 +1,10 @@
+//===- FuzzNpy.cpp - libFuzzer target of the npy reader -===//
+
+#include "Readers.h"
+#include <cstddef>
+#include <cstdint>
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  heddle::fuzz::readNpyBytes({reinterpret_cast<const char *>(data), size});
+  return 0;
+}

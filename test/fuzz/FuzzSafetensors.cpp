@@ -1,0 +1,10 @@
+//===- FuzzSafetensors.cpp - libFuzzer target of the safetensors reader -===//
+
+#include "Readers.h"
+#include <cstddef>
+#include <cstdint>
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  heddle::fuzz::readSafetensorsBytes({reinterpret_cast<const char *>(data), size});
+  return 0;
+}

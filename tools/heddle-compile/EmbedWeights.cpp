@@ -1,0 +1,41 @@
+//===- EmbedWeights.cpp - weights in a data file beside a module ----------===//
+
+#include "EmbedWeights.h"
+
+#include "heddle/TensorIO/Checkpoint.h"
+#include "heddle/Transforms/EntryAttributes.h"
+
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+
+namespace heddle {
+
+std::string weightsFileOf(StringRef modulePath) {
+  SmallString<128> path(modulePath);
+  llvm::sys::path::replace_extension(path, "weights.safetensors");
+  return path.str().str();
+}
+
+LogicalResult embedWeights(ModuleOp module, StringRef checkpointPath, StringRef path) {
+  Result<Checkpoint> checkpoint = Checkpoint::open(checkpointPath.str());
+  if (!checkpoint)
+    return module.emitError(checkpoint.error());
+  TensorMap tensors;
+  for (func::FuncOp entry : getEntries(module))
+    for (unsigned i = 0; i < entry.getNumArguments(); ++i) {
+      auto role = entry.getArgAttrOfType<StringAttr>(i, roleAttr);
+      if (!role || role.getValue() != "weight")
+        continue;
+      std::string name = entry.getArgAttrOfType<StringAttr>(i, nameAttr).str();
+      const Checkpoint::Entry *found = checkpoint->find(name);
+      if (!found)
+        return entry.emitError() << "weight '" << name << "' is not in " << checkpointPath;
+      tensors.emplace(name, found->tensor);
+    }
+  if (Status status = writeSafetensors(path.str(), tensors); !status)
+    return module.emitError(status.error());
+  return success();
+}
+
+} // namespace heddle

@@ -1,0 +1,189 @@
+//===- heddle-compile.cpp - compiles models to executable modules ---------===//
+
+#include "EmbedWeights.h"
+#include "InputModule.h"
+
+#include "heddle/InitAll.h"
+#include "heddle/Target/Compiler.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Support/Timing.h"
+#include "llvm/Pass.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/WithColor.h"
+
+#include <chrono>
+
+namespace cl = llvm::cl;
+using heddle::EmitKind;
+
+static cl::OptionCategory category("heddle-compile options");
+
+static cl::opt<std::string> input(cl::Positional, cl::Required, cl::cat(category),
+                                  cl::desc("<checkpoint folder, .mlir file, or - >"));
+static cl::opt<std::string> output("o", cl::Required, cl::cat(category), cl::value_desc("file"),
+                                   cl::desc("File to write; - prints text forms"));
+static cl::list<std::string> targets("target", cl::CommaSeparated, cl::cat(category),
+                                     cl::value_desc("list"),
+                                     cl::desc("Targets of the module: cpu (default)"));
+static cl::opt<EmitKind> emit(
+    "emit", cl::cat(category), cl::init(EmitKind::SharedObject), cl::desc("What to write"),
+    cl::values(
+        clEnumValN(EmitKind::Attn, "attn", "IR of the model, as imported or read"),
+        clEnumValN(EmitKind::Linalg, "linalg", "IR after --heddle-attn-to-linalg"),
+        clEnumValN(EmitKind::LLVM, "llvm", "optimised LLVM IR of the last CPU variant"),
+        clEnumValN(EmitKind::Assembly, "asm", "assembly of the last CPU variant"),
+        clEnumValN(EmitKind::Object, "obj", "one relocatable object, to link yourself"),
+        clEnumValN(EmitKind::SharedObject, "so",
+                   "module: a shared object, with a C header beside it (default)"),
+        clEnumValN(EmitKind::Executable, "exe", "program: heddle-run with the module inside")));
+static cl::list<std::string> entries("entry", cl::CommaSeparated, cl::cat(category),
+                                     cl::value_desc("names"),
+                                     cl::desc("Compile only these entries"));
+static cl::list<std::string> variants(
+    "cpu-variants", cl::CommaSeparated, cl::cat(category), cl::value_desc("list"),
+    cl::desc("CPU variants in the module: avx2, avx512 (default: both); the best that the CPU "
+             "has is chosen when an entry is called"));
+static cl::opt<int> optLevel("O", cl::Prefix, cl::init(2), cl::cat(category),
+                             cl::value_desc("level"),
+                             cl::desc("LLVM's optimisation level, 0 to 3 (default 2)"));
+static cl::opt<heddle::AccumulateType> accumulate(
+    "accumulate", cl::cat(category), cl::init(heddle::AccumulateType::F32),
+    cl::desc("Type of the arithmetic inside attn ops"),
+    cl::values(clEnumValN(heddle::AccumulateType::F32, "f32", "32 bits (default)"),
+               clEnumValN(heddle::AccumulateType::F64, "f64", "64 bits")));
+static cl::opt<std::string> dumpPasses("dump-passes", cl::cat(category), cl::value_desc("folder"),
+                                       cl::desc("Write the IR after every pass that changed it "
+                                                "to this folder"));
+static cl::opt<bool> verifyEach("verify-each", cl::init(true), cl::cat(category),
+                                cl::desc("Verify the IR after every pass (default true)"));
+
+// Checkpoint folders.
+static cl::opt<int64_t> layer("layer", cl::init(-1), cl::cat(category), cl::value_desc("N"),
+                              cl::desc("Checkpoint: import layer N alone, as the entry 'block'"));
+static cl::opt<heddle::DType> dtype(
+    "dtype", cl::cat(category), cl::init(heddle::DType::F32),
+    cl::desc("Checkpoint: type of hidden states and caches"),
+    cl::values(clEnumValN(heddle::DType::F32, "f32", "32-bit float (default)"),
+               clEnumValN(heddle::DType::F16, "f16", "16-bit float"),
+               clEnumValN(heddle::DType::BF16, "bf16", "bfloat16")));
+static cl::opt<heddle::LogitRows> logits(
+    "logits", cl::cat(category), cl::init(heddle::LogitRows::All),
+    cl::desc("Checkpoint: rows of the logits that prefill returns"),
+    cl::values(clEnumValN(heddle::LogitRows::All, "all", "of every token (default)"),
+               clEnumValN(heddle::LogitRows::Last, "last", "of the last token only")));
+enum class WeightPlace { Files, Embed };
+static cl::opt<WeightPlace> weights(
+    "weights", cl::cat(category), cl::init(WeightPlace::Files),
+    cl::desc("Checkpoint: where the weights are at run time"),
+    cl::values(clEnumValN(WeightPlace::Files, "files", "in the checkpoint's files (default)"),
+               clEnumValN(WeightPlace::Embed, "embed",
+                          "in a data file beside the module, <module>.weights.safetensors")));
+
+static int usageError(const llvm::Twine &message) {
+  llvm::WithColor::error(llvm::errs(), "heddle-compile") << message << "\n";
+  return 2;
+}
+
+/// --time-passes is an option that LLVM registers; here it times phases and MLIR passes.
+static void adoptTimePasses() {
+  cl::Option *option = cl::getRegisteredOptions().lookup("time-passes");
+  option->addCategory(category);
+  option->setDescription("Print the time of every phase and pass to stderr");
+}
+
+/// Checks what the option parser can't.
+static int checkOptions(bool isFolder) {
+  for (const std::string &target : targets)
+    if (target != "cpu")
+      return usageError("unknown target '" + target + "'; known is: cpu");
+  if (optLevel < 0 || optLevel > 3)
+    return usageError("-O takes a level from 0 to 3, not " + llvm::Twine(optLevel));
+  if (layer.getNumOccurrences() && layer < 0)
+    return usageError("--layer takes a number from 0, not " + llvm::Twine(layer));
+  if (!isFolder)
+    for (const cl::Option *option :
+         std::initializer_list<const cl::Option *>{&layer, &dtype, &logits, &weights})
+      if (option->getNumOccurrences())
+        return usageError("--" + option->ArgStr + " is for checkpoint folders, but " + input +
+                          " is not a folder");
+  bool isText = emit == EmitKind::Attn || emit == EmitKind::Linalg || emit == EmitKind::LLVM ||
+                emit == EmitKind::Assembly;
+  if (output == "-" && !isText)
+    return usageError("-o - prints text forms; give --emit=attn, linalg, llvm or asm, or a file");
+  if (weights == WeightPlace::Embed && emit != EmitKind::SharedObject)
+    return usageError("--weights=embed goes with --emit=so");
+  return 0;
+}
+
+/// heddle-run as it was built or installed with this program.
+static std::string findLauncher(const char *argv0) {
+  static int anchor;
+  llvm::SmallString<128> path(llvm::sys::fs::getMainExecutable(argv0, &anchor));
+  llvm::sys::path::remove_filename(path);
+  llvm::sys::path::append(path, "heddle-run");
+  return path.str().str();
+}
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  adoptTimePasses();
+  cl::HideUnrelatedOptions(category);
+  mlir::registerDefaultTimingManagerCLOptions();
+  if (!cl::ParseCommandLineOptions(
+          argc, argv, "Compiles a checkpoint folder or attn IR to an executable module.\n",
+          &llvm::errs()))
+    return 2;
+  bool isFolder = llvm::sys::fs::is_directory(input);
+  if (int status = checkOptions(isFolder))
+    return status;
+
+  mlir::DialectRegistry registry;
+  heddle::registerAllDialects(registry);
+  mlir::MLIRContext context(registry);
+  context.loadAllAvailableDialects();
+  llvm::SourceMgr sources;
+  mlir::SourceMgrDiagnosticHandler handler(sources, &context);
+
+  mlir::DefaultTimingManager timing;
+  timing.setEnabled(llvm::TimePassesIsEnabled);
+  // LLVM's tables, one per analysis and thread, would bury the summary.
+  llvm::TimePassesIsEnabled = false;
+  mlir::TimingScope root = timing.getRootScope();
+
+  heddle::HuggingFaceImportOptions import;
+  if (layer.getNumOccurrences())
+    import.layer = layer;
+  import.activations = dtype;
+  import.logits = logits;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  {
+    mlir::TimingScope scope = root.nest("import");
+    module = heddle::readInput(&context, sources, input, import);
+  }
+  if (!module || failed(heddle::keepEntries(*module, entries)))
+    return 1;
+
+  heddle::CompileOptions options;
+  options.emit = emit;
+  options.output = output;
+  if (!variants.empty())
+    options.variants = variants;
+  options.optLevel = optLevel;
+  options.accumulate = accumulate;
+  options.dumpFolder = dumpPasses;
+  options.verifyEach = verifyEach;
+  options.timing = &root;
+  if (emit == EmitKind::Executable)
+    options.launcher = findLauncher(argv[0]);
+  if (weights == WeightPlace::Embed) {
+    std::string file = heddle::weightsFileOf(output);
+    options.weightsFile = llvm::sys::path::filename(file).str();
+    if (failed(heddle::embedWeights(*module, input, file)))
+      return 1;
+  }
+  return failed(heddle::compileModule(*module, options)) ? 1 : 0;
+}
