@@ -34,9 +34,10 @@ LogicalResult RequireOp::verify() {
   // Looks at each {digits}; other braces are plain text.
   StringRef rest = getMessage();
   while (true) {
-    rest = rest.drop_until([](char c) { return c == '{'; }).drop_front();
-    if (rest.empty())
+    size_t brace = rest.find('{');
+    if (brace == StringRef::npos)
       return success();
+    rest = rest.drop_front(brace + 1);
     StringRef digits = rest.take_while(llvm::isDigit);
     if (digits.empty() || !rest.drop_front(digits.size()).starts_with("}"))
       continue;

@@ -55,7 +55,7 @@ def Attn_RequireRangeOp : Attn_Op<"require_range",
     AnyTypeOf<[RankedTensorOf<[I32, I64]>, MemRefOf<[I32, I64]>]>:$values,
     Index:$low, Index:$high, StrAttr:$name);
   let assemblyFormat = [{
-    $values `in` `[` $low `,` $high `]` `,` $name attr-dict `:` type($values)
+    $values `in` ` ` `[` $low `,` $high `]` `,` $name attr-dict `:` type($values)
   }];
   let hasCanonicalizeMethod = 1;
 }

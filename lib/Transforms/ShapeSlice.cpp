@@ -2,40 +2,101 @@
 
 #include "ShapeSlice.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "mlir/Interfaces/ViewLikeInterface.h"
 
 using namespace mlir;
 
 namespace heddle {
+namespace {
+
+class SizeCloner {
+public:
+  SizeCloner(OpBuilder &builder, IRMapping &mapping, Operation *&culprit)
+      : builder(builder), mapping(mapping), culprit(culprit) {}
+
+  Value clone(Value value) {
+    if (Value known = mapping.lookupOrNull(value))
+      return known;
+    Operation *definition = value.getDefiningOp();
+    if (!definition)
+      return value;
+    Value result;
+    if (auto dim = dyn_cast<memref::DimOp>(definition))
+      result = dim.getConstantIndex() ? extent(dim.getSource(), *dim.getConstantIndex())
+                                      : fail(definition);
+    else
+      result = cloneOp(definition, cast<OpResult>(value).getResultNumber());
+    if (result)
+      mapping.map(value, result);
+    return result;
+  }
+
+private:
+  Value fail(Operation *op) {
+    culprit = op;
+    return nullptr;
+  }
+
+  Value cloneOp(Operation *op, unsigned result) {
+    if (!isPure(op) || op->getNumRegions() != 0)
+      return fail(op);
+    for (Value operand : op->getOperands())
+      if (!clone(operand))
+        return nullptr;
+    return builder.clone(*op, mapping)->getResult(result);
+  }
+
+  Value cloneSize(OpFoldResult size, Location loc) {
+    if (auto value = dyn_cast<Value>(size))
+      return clone(value);
+    return getValueOrCreateConstantIndexOp(builder, loc, size);
+  }
+
+  /// Extent `dim` of `buffer`, followed through views to an allocation or an argument.
+  Value extent(Value buffer, int64_t dim) {
+    auto type = cast<MemRefType>(buffer.getType());
+    Location loc = buffer.getLoc();
+    if (!type.isDynamicDim(dim))
+      return arith::ConstantIndexOp::create(builder, loc, type.getDimSize(dim));
+    Operation *definition = buffer.getDefiningOp();
+    if (!definition) {
+      Value source = mapping.lookupOrDefault(buffer);
+      return builder.createOrFold<memref::DimOp>(loc, source, dim);
+    }
+    if (auto alloc = dyn_cast<memref::AllocOp>(definition))
+      return cloneSize(alloc.getMixedSizes()[dim], loc);
+    if (auto cast = dyn_cast<memref::CastOp>(definition))
+      return extent(cast.getSource(), dim);
+    if (auto expand = dyn_cast<memref::ExpandShapeOp>(definition))
+      return cloneSize(expand.getMixedOutputShape()[dim], loc);
+    if (auto collapse = dyn_cast<memref::CollapseShapeOp>(definition)) {
+      Value product;
+      for (int64_t part : collapse.getReassociationIndices()[dim]) {
+        Value factor = extent(collapse.getSrc(), part);
+        if (!factor)
+          return nullptr;
+        product = product ? builder.createOrFold<arith::MulIOp>(loc, product, factor) : factor;
+      }
+      return product;
+    }
+    if (auto view = dyn_cast<memref::SubViewOp>(definition);
+        view && view.getType().getRank() == view.getSourceType().getRank())
+      return cloneSize(view.getMixedSizes()[dim], loc);
+    return fail(definition);
+  }
+
+  OpBuilder &builder;
+  IRMapping &mapping;
+  Operation *&culprit;
+};
+
+} // namespace
 
 Value cloneSizeComputation(OpBuilder &builder, Value value, IRMapping &mapping,
                            Operation *&culprit) {
-  if (Value known = mapping.lookupOrNull(value))
-    return known;
-  Operation *definition = value.getDefiningOp();
-  if (!definition)
-    return value;
-  bool isDim = isa<memref::DimOp>(definition);
-  if (!isDim && (!isPure(definition) || definition->getNumRegions() != 0)) {
-    culprit = definition;
-    return nullptr;
-  }
-  for (Value operand : definition->getOperands()) {
-    // The extents of a buffer that is itself computed are not known here; canonicalization resolves them before.
-    if (isDim && isa<MemRefType>(operand.getType()) && operand.getDefiningOp() &&
-        !isa<ViewLikeOpInterface>(operand.getDefiningOp())) {
-      culprit = operand.getDefiningOp();
-      return nullptr;
-    }
-    Value clone = cloneSizeComputation(builder, operand, mapping, culprit);
-    if (!clone)
-      return nullptr;
-    mapping.map(operand, clone);
-  }
-  Operation *clone = builder.clone(*definition, mapping);
-  return clone->getResult(cast<OpResult>(value).getResultNumber());
+  return SizeCloner(builder, mapping, culprit).clone(value);
 }
 
 } // namespace heddle

@@ -174,7 +174,7 @@ static Value emitVisible(TensorEmitter &body, AttentionOp op,
     Value back = arith::SubIOp::create(body, body.index(0), at.distance);
     atMost(back, body.index(op.getWindowLeft()));
   }
-  if (op.getWindowRight() >= 0)
+  if (op.getWindowRight() >= 0 && !op.getCausal())
     atMost(at.distance, body.index(op.getWindowRight()));
   if (terms.mask)
     require(terms.mask);

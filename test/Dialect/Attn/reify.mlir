@@ -1,0 +1,42 @@
+// RUN: heddle-opt %s --resolve-ranked-shaped-type-result-dims --canonicalize --cse | FileCheck %s
+
+// CHECK-LABEL: func.func @attention
+// CHECK-SAME: (%[[Q:.*]]: tensor<?x?x4x8xf32>, %[[K:.*]]: tensor<?x?x2x8xf32>)
+func.func @attention(%q: tensor<?x?x4x8xf32>, %k: tensor<?x?x2x8xf32>) -> (index, index, index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %o, %lse = attn.attention %q, %k, %k {return_lse} : (tensor<?x?x4x8xf32>, tensor<?x?x2x8xf32>, tensor<?x?x2x8xf32>) -> (tensor<?x?x4x8xf32>, tensor<?x4x?xf32>)
+  // CHECK-DAG: %[[B:.*]] = tensor.dim %[[Q]], %c0
+  // CHECK-DAG: %[[L:.*]] = tensor.dim %[[Q]], %c1
+  // CHECK-NOT: attn.attention
+  // CHECK: return %[[B]], %[[L]], %[[L]]
+  %0 = tensor.dim %o, %c0 : tensor<?x?x4x8xf32>
+  %1 = tensor.dim %o, %c1 : tensor<?x?x4x8xf32>
+  %2 = tensor.dim %lse, %c2 : tensor<?x4x?xf32>
+  return %0, %1, %2 : index, index, index
+}
+
+// CHECK-LABEL: func.func @kv_append
+// CHECK-SAME: (%[[CACHE:[a-z0-9]*]]: tensor<?x?x2x8xf32>
+func.func @kv_append(%c: tensor<?x?x2x8xf32>, %k: tensor<?x?x2x8xf32>, %start: tensor<?xi32>) -> index {
+  %c1 = arith.constant 1 : index
+  %a, %b = attn.kv_append %c, %c, %k, %k, %start : (tensor<?x?x2x8xf32>, tensor<?x?x2x8xf32>, tensor<?x?x2x8xf32>, tensor<?x?x2x8xf32>, tensor<?xi32>) -> (tensor<?x?x2x8xf32>, tensor<?x?x2x8xf32>)
+  // CHECK: tensor.dim %[[CACHE]], %c1
+  %0 = tensor.dim %a, %c1 : tensor<?x?x2x8xf32>
+  return %0 : index
+}
+
+// CHECK-LABEL: func.func @elementwise
+// CHECK-SAME: (%[[X:.*]]: tensor<?x?x2x8xf32>, %[[P:.*]]: tensor<?xi32>
+func.func @elementwise(%x: tensor<?x?x2x8xf32>, %p: tensor<?xi32>, %w: tensor<8xf32>) -> index {
+  %c1 = arith.constant 1 : index
+  %0 = attn.rope %x, %p {theta = 1.0e4 : f64} : tensor<?x?x2x8xf32>, tensor<?xi32>
+  %1 = attn.rms_norm %0, %w {eps = 0.0 : f64} : tensor<?x?x2x8xf32>, tensor<8xf32>
+  %2 = attn.layer_norm %1, %w {eps = 0.0 : f64} : tensor<?x?x2x8xf32>, tensor<8xf32>
+  %3 = attn.activation silu %2 : tensor<?x?x2x8xf32>
+  %4 = attn.glu swiglu %3, %x : tensor<?x?x2x8xf32>
+  // CHECK: tensor.dim %[[X]], %c1
+  %5 = tensor.dim %4, %c1 : tensor<?x?x2x8xf32>
+  return %5 : index
+}
