@@ -1,10 +1,10 @@
-//===- Bind.cpp - checks a call's tensors and makes memref descriptors ----------------------------===//
+//===- Bind.cpp - checks a call's tensors and makes memref descriptors ----===//
 //
 // Order of the checks: the context, the number of arguments, then each argument by itself (device,
 // type, rank, extents with their symbols, strides, data), then the memory of written arguments
 // against all others. The first failure is the one reported.
 //
-//===----------------------------------------------------------------------------------------------===//
+//===----------------------------------------------------------------------===//
 
 #include "Message.h"
 #include "Overlap.h"
@@ -85,30 +85,50 @@ private:
 
 const char *deviceName(int device) {
   switch (device) {
-  case kDLCPU: return "CPU";
-  case kDLCUDA: return "CUDA";
-  case kDLCUDAHost: return "CUDA host";
-  case kDLCUDAManaged: return "CUDA managed";
-  case kDLROCM: return "ROCm";
-  case kDLMetal: return "Metal";
-  case kDLVulkan: return "Vulkan";
-  default: return "unknown";
+  case kDLCPU:
+    return "CPU";
+  case kDLCUDA:
+    return "CUDA";
+  case kDLCUDAHost:
+    return "CUDA host";
+  case kDLCUDAManaged:
+    return "CUDA managed";
+  case kDLROCM:
+    return "ROCm";
+  case kDLMetal:
+    return "Metal";
+  case kDLVulkan:
+    return "Vulkan";
+  default:
+    return "unknown";
   }
 }
 
 Message &appendType(Message &message, int64_t code, int64_t bits, int64_t lanes) {
   switch (code) {
-  case kDLInt: message << "i" << bits; break;
-  case kDLUInt: message << "u" << bits; break;
-  case kDLFloat: message << "f" << bits; break;
-  case kDLBfloat: message << "bf" << bits; break;
-  case kDLComplex: message << "complex" << bits; break;
+  case kDLInt:
+    message << "i" << bits;
+    break;
+  case kDLUInt:
+    message << "u" << bits;
+    break;
+  case kDLFloat:
+    message << "f" << bits;
+    break;
+  case kDLBfloat:
+    message << "bf" << bits;
+    break;
+  case kDLComplex:
+    message << "complex" << bits;
+    break;
   case HEDDLE_DL_BOOL:
     message << "bool";
     if (bits != 8)
       message << " of " << bits << " bits";
     break;
-  default: message << "type code " << code << " of " << bits << " bits"; break;
+  default:
+    message << "type code " << code << " of " << bits << " bits";
+    break;
   }
   if (lanes != 1)
     message << " x " << lanes << " lanes";
@@ -175,8 +195,8 @@ bool Binder::checkSymbol(int64_t index, ArgumentSpec spec, int64_t dim) {
   if (symbols[symbol] == size)
     return true;
   Message message = begin(index, spec);
-  message << "dimension " << dim << " is " << size << ", expected "
-          << strings + symbolNames[symbol] << " = " << symbols[symbol];
+  message << "dimension " << dim << " is " << size << ", expected " << strings + symbolNames[symbol]
+          << " = " << symbols[symbol];
   nameSource(message, symbol, index);
   return false;
 }

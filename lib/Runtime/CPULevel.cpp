@@ -1,9 +1,9 @@
-//===- CPULevel.cpp - which code variant the processor can run ------------------------------------===//
+//===- CPULevel.cpp - which code variant the processor can run ------------===//
 //
 // A feature counts only when CPUID names it and XCR0 says that the operating system saves its
 // registers.
 //
-//===----------------------------------------------------------------------------------------------===//
+//===----------------------------------------------------------------------===//
 
 #include "heddle/Runtime/ModuleRuntime.h"
 

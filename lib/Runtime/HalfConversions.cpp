@@ -1,9 +1,9 @@
-//===- HalfConversions.cpp - float16 and bfloat16 conversions that LLVM calls by name ---------------===//
+//===- HalfConversions.cpp - conversions that LLVM calls by name ----------===//
 //
 // LLVM turns conversions into calls of these functions where the processor has no instruction for
 // them. They are compiler-rt's names and calling conventions; a module does not link compiler-rt.
 //
-//===----------------------------------------------------------------------------------------------===//
+//===----------------------------------------------------------------------===//
 
 #include "heddle/Runtime/HalfFloat.h"
 

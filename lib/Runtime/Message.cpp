@@ -1,4 +1,4 @@
-//===- Message.cpp - failures and the workspace check ---------------------------------------------===//
+//===- Message.cpp - failures and the workspace check ---------------------===//
 
 #include "Message.h"
 #include "heddle/Runtime/ModuleRuntime.h"
@@ -63,8 +63,9 @@ extern "C" int32_t heddle_rt_check_workspace(heddle_context *ctx, const char *en
   if (needed == 0)
     return HEDDLE_OK;
   if (ctx->workspace_bytes < needed) {
-    Message(*ctx) << entry << ": workspace has " << ctx->workspace_bytes << " bytes, expected at least "
-                  << needed << " (what " << entry << "_workspace answers for these shapes)";
+    Message(*ctx) << entry << ": workspace has " << ctx->workspace_bytes
+                  << " bytes, expected at least " << needed << " (what " << entry
+                  << "_workspace answers for these shapes)";
     return HEDDLE_WORKSPACE_TOO_SMALL;
   }
   if (!ctx->workspace) {

@@ -1,4 +1,4 @@
-//===- Message.h - text of a failure in the caller's context --------------------------------------===//
+//===- Message.h - text of a failure in the caller's context --------------===//
 
 #ifndef HEDDLE_LIB_RUNTIME_MESSAGE_H
 #define HEDDLE_LIB_RUNTIME_MESSAGE_H
@@ -8,7 +8,8 @@
 namespace heddle {
 namespace rt {
 
-/// Builds a message in ctx.message piece by piece. A text that does not fit is cut and ends in "...".
+/// Builds a message in ctx.message piece by piece. A text that does not fit is cut and ends in
+/// "...".
 class Message {
 public:
   explicit Message(heddle_context &ctx) : ctx(ctx) { ctx.message[0] = '\0'; }

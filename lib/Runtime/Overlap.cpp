@@ -1,12 +1,12 @@
-//===- Overlap.cpp - do strided tensors share memory? ---------------------------------------------===//
+//===- Overlap.cpp - do strided tensors share memory? ---------------------===//
 //
-// Two tensors are apart when there is a pitch P (in bytes) such that every stride of both is either a
-// multiple of P or part of a block shorter than P. Modulo P, each tensor then fills one interval, and
-// if the two intervals do not meet, neither do the tensors. Example: keys and values in one buffer
-// [batch, seq, 2, 8, 64] of float: P = 4096 is the stride of seq in both; keys fill bytes [0, 2048) of
-// each pitch and values [2048, 4096).
+// Two tensors are apart when there is a pitch P (in bytes) such that every stride of both is either
+// a multiple of P or part of a block shorter than P. Modulo P, each tensor then fills one interval,
+// and if the two intervals do not meet, neither do the tensors. Example: keys and values in one
+// buffer [batch, seq, 2, 8, 64] of float: P = 4096 is the stride of seq in both; keys fill bytes
+// [0, 2048) of each pitch and values [2048, 4096).
 //
-//===----------------------------------------------------------------------------------------------===//
+//===----------------------------------------------------------------------===//
 
 #include "Overlap.h"
 #include "heddle/Runtime/ModuleRuntime.h"

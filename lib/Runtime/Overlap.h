@@ -1,4 +1,4 @@
-//===- Overlap.h - do strided tensors share memory? -----------------------------------------------===//
+//===- Overlap.h - do strided tensors share memory? -----------------------===//
 
 #ifndef HEDDLE_LIB_RUNTIME_OVERLAP_H
 #define HEDDLE_LIB_RUNTIME_OVERLAP_H
@@ -23,9 +23,9 @@ struct Footprint {
 /// HEDDLE_RT_MAX_RANK; no dimension is empty.
 bool overlapsItself(const Footprint &tensor);
 
-/// Whether two tensors whose byte ranges meet may share an element. Knows tensors that take turns in
-/// one buffer, such as the key and value halves of [batch, seq, 2, heads, dim]; says true when in
-/// doubt.
+/// Whether two tensors whose byte ranges meet may share an element. Knows tensors that take turns
+/// in one buffer, such as the key and value halves of [batch, seq, 2, heads, dim]; says true when
+/// in doubt.
 bool overlaps(const Footprint &a, const Footprint &b);
 
 } // namespace rt

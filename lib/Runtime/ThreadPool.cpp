@@ -1,4 +1,4 @@
-//===- ThreadPool.cpp - the threads that share a module's work ------------------------------------===//
+//===- ThreadPool.cpp - the threads that share a module's work ------------===//
 //
 // How a job runs:
 //   1. The calling thread takes a free slot, fills in the job, opens the slot and wakes workers.
@@ -16,7 +16,7 @@
 // the module is unloaded they are stopped and joined, since their code disappears with it. A child
 // made by fork() has none of them and starts over with an empty pool.
 //
-//===----------------------------------------------------------------------------------------------===//
+//===----------------------------------------------------------------------===//
 
 #include "Message.h"
 #include "heddle/Runtime/ModuleRuntime.h"

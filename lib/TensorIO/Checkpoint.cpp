@@ -1,4 +1,4 @@
-//===- Checkpoint.cpp - the tensors of a checkpoint folder ----------------------------------------===//
+//===- Checkpoint.cpp - the tensors of a checkpoint folder ----------------===//
 
 #include "heddle/TensorIO/Checkpoint.h"
 #include "heddle/TensorIO/StrictJson.h"
@@ -44,8 +44,7 @@ Result<ShardIndex> readIndex(const std::string &path) {
     result.shards.push_back(file);
   }
   std::sort(result.shards.begin(), result.shards.end());
-  result.shards.erase(std::unique(result.shards.begin(), result.shards.end()),
-                      result.shards.end());
+  result.shards.erase(std::unique(result.shards.begin(), result.shards.end()), result.shards.end());
   return result;
 }
 
@@ -121,8 +120,8 @@ Result<Checkpoint> Checkpoint::open(const std::string &path) {
     if (error)
       return Failure{path + ": cannot list the folder: " + error.message()};
     if (found.size() != 1)
-      return Failure{path + ": has " + std::to_string(found.size()) + " .safetensors files and neither " +
-                     indexName + " nor " + singleName};
+      return Failure{path + ": has " + std::to_string(found.size()) +
+                     " .safetensors files and neither " + indexName + " nor " + singleName};
     status = checkpoint.addFile(found.front());
   }
   if (!status)

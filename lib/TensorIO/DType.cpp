@@ -1,4 +1,4 @@
-//===- DType.cpp - element types of tensors -------------------------------------------------------===//
+//===- DType.cpp - element types of tensors -------------------------------===//
 
 #include "heddle/TensorIO/DType.h"
 #include <cstring>
@@ -19,24 +19,22 @@ struct TypeFacts {
 constexpr uint8_t dlpackBool = 6;
 
 constexpr TypeFacts facts[] = {
-    {DType::F64, "f64", 8, kDLFloat, true},   {DType::F32, "f32", 4, kDLFloat, true},
-    {DType::F16, "f16", 2, kDLFloat, true},   {DType::BF16, "bf16", 2, kDLBfloat, true},
-    {DType::I64, "i64", 8, kDLInt, false},    {DType::I32, "i32", 4, kDLInt, false},
-    {DType::I16, "i16", 2, kDLInt, false},    {DType::I8, "i8", 1, kDLInt, false},
-    {DType::U8, "u8", 1, kDLUInt, false},     {DType::Bool, "bool", 1, dlpackBool, false},
+    {DType::F64, "f64", 8, kDLFloat, true}, {DType::F32, "f32", 4, kDLFloat, true},
+    {DType::F16, "f16", 2, kDLFloat, true}, {DType::BF16, "bf16", 2, kDLBfloat, true},
+    {DType::I64, "i64", 8, kDLInt, false},  {DType::I32, "i32", 4, kDLInt, false},
+    {DType::I16, "i16", 2, kDLInt, false},  {DType::I8, "i8", 1, kDLInt, false},
+    {DType::U8, "u8", 1, kDLUInt, false},   {DType::Bool, "bool", 1, dlpackBool, false},
 };
 
 const TypeFacts &factsOf(DType type) { return facts[size_t(type)]; }
 
-template <typename T>
-T load(const std::byte *data, size_t index) {
+template <typename T> T load(const std::byte *data, size_t index) {
   T value;
   std::memcpy(&value, data + index * sizeof(T), sizeof(T));
   return value;
 }
 
-template <typename T>
-void store(std::byte *data, size_t index, T value) {
+template <typename T> void store(std::byte *data, size_t index, T value) {
   std::memcpy(data + index * sizeof(T), &value, sizeof(T));
 }
 
@@ -59,38 +57,59 @@ uint8_t heddle::dlpackCode(DType type) { return factsOf(type).dlpackCode; }
 
 double heddle::loadAsDouble(DType type, const std::byte *data, size_t index) {
   switch (type) {
-  case DType::F64: return load<double>(data, index);
-  case DType::F32: return load<float>(data, index);
-  case DType::F16: return float16ToFloat(load<uint16_t>(data, index));
-  case DType::BF16: return bfloat16ToFloat(load<uint16_t>(data, index));
-  default: return double(loadAsInteger(type, data, index));
+  case DType::F64:
+    return load<double>(data, index);
+  case DType::F32:
+    return load<float>(data, index);
+  case DType::F16:
+    return float16ToFloat(load<uint16_t>(data, index));
+  case DType::BF16:
+    return bfloat16ToFloat(load<uint16_t>(data, index));
+  default:
+    return double(loadAsInteger(type, data, index));
   }
 }
 
 void heddle::storeFromDouble(DType type, std::byte *data, size_t index, double value) {
   switch (type) {
-  case DType::F64: return store<double>(data, index, value);
-  case DType::F32: return store<float>(data, index, float(value));
-  case DType::F16: return store<uint16_t>(data, index, doubleToFloat16(value));
-  case DType::BF16: return store<uint16_t>(data, index, doubleToBFloat16(value));
-  case DType::I64: return store<int64_t>(data, index, int64_t(value));
-  case DType::I32: return store<int32_t>(data, index, int32_t(value));
-  case DType::I16: return store<int16_t>(data, index, int16_t(value));
-  case DType::I8: return store<int8_t>(data, index, int8_t(value));
-  case DType::U8: return store<uint8_t>(data, index, uint8_t(value));
-  case DType::Bool: return store<uint8_t>(data, index, value != 0);
+  case DType::F64:
+    return store<double>(data, index, value);
+  case DType::F32:
+    return store<float>(data, index, float(value));
+  case DType::F16:
+    return store<uint16_t>(data, index, doubleToFloat16(value));
+  case DType::BF16:
+    return store<uint16_t>(data, index, doubleToBFloat16(value));
+  case DType::I64:
+    return store<int64_t>(data, index, int64_t(value));
+  case DType::I32:
+    return store<int32_t>(data, index, int32_t(value));
+  case DType::I16:
+    return store<int16_t>(data, index, int16_t(value));
+  case DType::I8:
+    return store<int8_t>(data, index, int8_t(value));
+  case DType::U8:
+    return store<uint8_t>(data, index, uint8_t(value));
+  case DType::Bool:
+    return store<uint8_t>(data, index, value != 0);
   }
 }
 
 int64_t heddle::loadAsInteger(DType type, const std::byte *data, size_t index) {
   switch (type) {
-  case DType::I64: return load<int64_t>(data, index);
-  case DType::I32: return load<int32_t>(data, index);
-  case DType::I16: return load<int16_t>(data, index);
-  case DType::I8: return load<int8_t>(data, index);
+  case DType::I64:
+    return load<int64_t>(data, index);
+  case DType::I32:
+    return load<int32_t>(data, index);
+  case DType::I16:
+    return load<int16_t>(data, index);
+  case DType::I8:
+    return load<int8_t>(data, index);
   case DType::U8:
-  case DType::Bool: return load<uint8_t>(data, index);
-  default: return int64_t(loadAsDouble(type, data, index));
+  case DType::Bool:
+    return load<uint8_t>(data, index);
+  default:
+    return int64_t(loadAsDouble(type, data, index));
   }
 }
 

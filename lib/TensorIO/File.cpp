@@ -1,4 +1,4 @@
-//===- File.cpp - read-only mappings and atomic writing -------------------------------------------===//
+//===- File.cpp - read-only mappings and atomic writing -------------------===//
 
 #include "heddle/TensorIO/File.h"
 #include <cerrno>

@@ -1,9 +1,9 @@
-//===- Npy.cpp - NumPy's .npy files ---------------------------------------------------------------===//
+//===- Npy.cpp - NumPy's .npy files ---------------------------------------===//
 //
-// Layout: "\x93NUMPY", two version bytes, the header's length (16 bits in version 1, 32 bits in 2 and
-// 3), the header, the data.
+// Layout: "\x93NUMPY", two version bytes, the header's length (16 bits in version 1, 32 bits in 2
+// and 3), the header, the data.
 //
-//===----------------------------------------------------------------------------------------------===//
+//===----------------------------------------------------------------------===//
 
 #include "heddle/TensorIO/Npy.h"
 #include "NpyHeader.h"
@@ -39,8 +39,8 @@ static void copyFortranOrder(const char *source, Tensor &tensor) {
 static Status checkBools(const Tensor &tensor, const std::string &name) {
   for (int64_t i = 0; tensor.dtype() == DType::Bool && i < tensor.count(); ++i)
     if (int64_t value = loadAsInteger(DType::Bool, tensor.data(), size_t(i)); value > 1)
-      return Failure{name + ": bool element " + std::to_string(i) + " is " +
-                     std::to_string(value) + ", expected 0 or 1"};
+      return Failure{name + ": bool element " + std::to_string(i) + " is " + std::to_string(value) +
+                     ", expected 0 or 1"};
   return {};
 }
 

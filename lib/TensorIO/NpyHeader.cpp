@@ -1,4 +1,4 @@
-//===- NpyHeader.cpp - the dictionary at the start of a .npy file ---------------------------------===//
+//===- NpyHeader.cpp - the dictionary at the start of a .npy file ---------===//
 
 #include "NpyHeader.h"
 
@@ -13,10 +13,9 @@ struct Descr {
 };
 
 // What NumPy writes on a little-endian machine; one-byte types have no byte order.
-constexpr Descr descrs[] = {
-    {"<f8", DType::F64}, {"<f4", DType::F32}, {"<f2", DType::F16}, {"<i8", DType::I64},
-    {"<i4", DType::I32}, {"<i2", DType::I16}, {"|i1", DType::I8},  {"|u1", DType::U8},
-    {"|b1", DType::Bool}};
+constexpr Descr descrs[] = {{"<f8", DType::F64}, {"<f4", DType::F32}, {"<f2", DType::F16},
+                            {"<i8", DType::I64}, {"<i4", DType::I32}, {"<i2", DType::I16},
+                            {"|i1", DType::I8},  {"|u1", DType::U8},  {"|b1", DType::Bool}};
 
 /// A parser of the few Python literals that occur in a header.
 class Parser {

@@ -1,4 +1,4 @@
-//===- Safetensors.cpp - .safetensors files -------------------------------------------------------===//
+//===- Safetensors.cpp - .safetensors files -------------------------------===//
 
 #include "heddle/TensorIO/Safetensors.h"
 #include "heddle/TensorIO/StrictJson.h"
@@ -18,10 +18,10 @@ struct TypeName {
   DType dtype;
 };
 
-constexpr TypeName typeNames[] = {
-    {"F64", DType::F64}, {"F32", DType::F32}, {"F16", DType::F16}, {"BF16", DType::BF16},
-    {"I64", DType::I64}, {"I32", DType::I32}, {"I16", DType::I16}, {"I8", DType::I8},
-    {"U8", DType::U8},   {"BOOL", DType::Bool}};
+constexpr TypeName typeNames[] = {{"F64", DType::F64},   {"F32", DType::F32}, {"F16", DType::F16},
+                                  {"BF16", DType::BF16}, {"I64", DType::I64}, {"I32", DType::I32},
+                                  {"I16", DType::I16},   {"I8", DType::I8},   {"U8", DType::U8},
+                                  {"BOOL", DType::Bool}};
 
 /// A tensor's place in the data, to look for gaps.
 struct Extent {
@@ -86,8 +86,8 @@ Status Reader::readTensor(const std::string &tensor, const json &value) {
 
   const json &typeValue = value["dtype"];
   if (!typeValue.is_string())
-    return failTensor(tensor, std::string("dtype is ") + typeValue.type_name() +
-                                  ", expected a string");
+    return failTensor(tensor,
+                      std::string("dtype is ") + typeValue.type_name() + ", expected a string");
   const std::string &typeText = typeValue.get_ref<const std::string &>();
   const auto *type = std::find_if(std::begin(typeNames), std::end(typeNames),
                                   [&](const TypeName &known) { return known.text == typeText; });
@@ -98,16 +98,20 @@ Status Reader::readTensor(const std::string &tensor, const json &value) {
 
   std::optional<std::vector<int64_t>> shape = readExtents(value["shape"]);
   if (!shape)
-    return failTensor(tensor, "shape is " + value["shape"].dump(-1, ' ', false, json::error_handler_t::replace) +
-                                  ", expected an array of integers of 0 or more");
+    return failTensor(
+        tensor, "shape is " + value["shape"].dump(-1, ' ', false, json::error_handler_t::replace) +
+                    ", expected an array of integers of 0 or more");
   std::optional<std::vector<int64_t>> offsets = readExtents(value["data_offsets"]);
   if (!offsets || offsets->size() != 2)
-    return failTensor(tensor, "data_offsets is " + value["data_offsets"].dump(-1, ' ', false, json::error_handler_t::replace) +
-                                  ", expected two integers of 0 or more");
+    return failTensor(
+        tensor, "data_offsets is " +
+                    value["data_offsets"].dump(-1, ' ', false, json::error_handler_t::replace) +
+                    ", expected two integers of 0 or more");
   auto begin = uint64_t((*offsets)[0]), end = uint64_t((*offsets)[1]);
   std::string range = "[" + std::to_string(begin) + ", " + std::to_string(end) + ")";
   if (begin > end || end > data.size())
-    return failTensor(tensor, "data offsets are " + range + ", expected a range within the file's " +
+    return failTensor(tensor, "data offsets are " + range +
+                                  ", expected a range within the file's " +
                                   std::to_string(data.size()) + " bytes of data");
 
   std::string what = shapeText(*shape) + " of " + std::string(dtypeName(type->dtype));
@@ -138,10 +142,9 @@ Status Reader::checkCover() {
   std::string_view previous;
   for (const Extent &place : places) {
     if (place.begin < covered)
-      return failTensor(std::string(place.name), "its data from offset " +
-                                                     std::to_string(place.begin) +
-                                                     " overlaps that of tensor '" +
-                                                     std::string(previous) + "'");
+      return failTensor(std::string(place.name),
+                        "its data from offset " + std::to_string(place.begin) +
+                            " overlaps that of tensor '" + std::string(previous) + "'");
     if (place.begin > covered)
       return fail("bytes [" + std::to_string(covered) + ", " + std::to_string(place.begin) +
                   ") of the data belong to no tensor");

@@ -1,10 +1,10 @@
-//===- StrictJson.cpp - JSON without its loose ends -----------------------------------------------===//
+//===- StrictJson.cpp - JSON without its loose ends -----------------------===//
 //
-// Builds the document from nlohmann's SAX events, because its own parser keeps the last of duplicate
-// keys and has no depth limit. SAX events carry no position, so the parser reads through an iterator
-// that reports how far it is.
+// Builds the document from nlohmann's SAX events, because its own parser keeps the last of
+// duplicate keys and has no depth limit. SAX events carry no position, so the parser reads through
+// an iterator that reports how far it is.
 //
-//===----------------------------------------------------------------------------------------------===//
+//===----------------------------------------------------------------------===//
 
 #include "heddle/TensorIO/StrictJson.h"
 #include "heddle/TensorIO/File.h"
@@ -122,8 +122,7 @@ private:
     return &slot;
   }
 
-  template <typename T>
-  bool add(T &&value) {
+  template <typename T> bool add(T &&value) {
     place(json(std::forward<T>(value)));
     return true;
   }

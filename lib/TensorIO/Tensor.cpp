@@ -1,4 +1,4 @@
-//===- Tensor.cpp - a tensor that owns its memory -------------------------------------------------===//
+//===- Tensor.cpp - a tensor that owns its memory -------------------------===//
 
 #include "heddle/TensorIO/Tensor.h"
 #include <cstdlib>

@@ -5,7 +5,10 @@
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 
@@ -94,6 +97,24 @@ private:
   MLIRContext *context;
 };
 
+/// Gives every user of a filled tensor a fill of its own: sharing one would make bufferization copy it for each user that writes.
+void repeatFills(func::FuncOp entry) {
+  SmallVector<linalg::FillOp> fills;
+  entry.walk([&](linalg::FillOp fill) { fills.push_back(fill); });
+  for (linalg::FillOp fill : fills) {
+    auto empty = fill.getDpsInitOperand(0)->get().getDefiningOp<tensor::EmptyOp>();
+    if (!empty || fill->getNumResults() != 1)
+      continue;
+    for (OpOperand &use : llvm::make_early_inc_range(llvm::drop_begin(fill->getUses()))) {
+      OpBuilder builder(use.getOwner());
+      auto storage = cast<tensor::EmptyOp>(builder.clone(*empty));
+      IRMapping mapping;
+      mapping.map(empty.getResult(), storage.getResult());
+      use.set(builder.clone(*fill, mapping)->getResult(0));
+    }
+  }
+}
+
 struct EntryToBuffersPass : impl::EntryToBuffersPassBase<EntryToBuffersPass> {
   void runOnOperation() override {
     for (func::FuncOp entry : getEntries(getOperation())) {
@@ -104,6 +125,7 @@ struct EntryToBuffersPass : impl::EntryToBuffersPassBase<EntryToBuffersPass> {
       });
       if (calls.wasInterrupted() || failed(EntryConverter(entry).run()))
         return signalPassFailure();
+      repeatFills(entry);
     }
   }
 };

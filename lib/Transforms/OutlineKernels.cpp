@@ -6,6 +6,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/SymbolTable.h"
@@ -20,6 +21,23 @@ namespace heddle {
 
 namespace {
 
+/// The type by which kernels take a buffer: extents, offset and outer strides are left to run time, so that one kernel serves all
+/// shapes, layers and entries. A contiguous innermost dimension stays known, since vector code needs it.
+MemRefType kernelType(MemRefType type) {
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (type.getRank() == 0 || failed(type.getStridesAndOffset(strides, offset)))
+    return type;
+  int64_t last = strides.back();
+  int64_t dynamic = ShapedType::kDynamic;
+  strides.assign(type.getRank(), dynamic);
+  strides.back() = last;
+  SmallVector<int64_t> shape(type.getRank(), dynamic);
+  return MemRefType::get(shape, type.getElementType(),
+                         StridedLayoutAttr::get(type.getContext(), dynamic, strides),
+                         type.getMemorySpace());
+}
+
 class KernelOutliner {
 public:
   KernelOutliner(ModuleOp module) : module(module), symbols(module) {}
@@ -29,16 +47,23 @@ public:
     getUsedValuesDefinedAbove(op->getRegions(), captured);
     // Constants are cloned into the kernel.
     SmallVector<Operation *> constants;
-    SmallVector<Value> arguments{entry.getArgument(0)};
+    SmallVector<Value> captures{entry.getArgument(0)};
     for (Value value : captured) {
       Operation *definition = value.getDefiningOp();
       if (definition && matchPattern(definition, m_Constant()))
         constants.push_back(definition);
       else
-        arguments.push_back(value);
+        captures.push_back(value);
     }
 
-    OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
+    OpBuilder builder(op);
+    SmallVector<Value> arguments;
+    for (Value value : captures) {
+      if (auto type = dyn_cast<MemRefType>(value.getType()))
+        value = builder.createOrFold<memref::CastOp>(op.getLoc(), kernelType(type), value);
+      arguments.push_back(value);
+    }
+    builder.setInsertionPointToEnd(module.getBody());
     SmallVector<Type> types;
     for (Value argument : arguments)
       types.push_back(argument.getType());
@@ -51,7 +76,7 @@ public:
     Block *body = kernel.addEntryBlock();
     builder.setInsertionPointToStart(body);
     IRMapping mapping;
-    for (auto [outer, inner] : llvm::zip_equal(arguments, body->getArguments()))
+    for (auto [outer, inner] : llvm::zip_equal(captures, body->getArguments()))
       mapping.map(outer, inner);
     for (Operation *constant : constants)
       builder.clone(*constant, mapping);
@@ -75,8 +100,12 @@ struct OutlineKernelsPass : impl::OutlineKernelsPassBase<OutlineKernelsPass> {
       SmallVector<memref::CopyOp> copies;
       entry.walk([&](memref::CopyOp copy) { copies.push_back(copy); });
       for (memref::CopyOp copy : copies) {
-        OpBuilder builder(copy);
-        linalg::CopyOp::create(builder, copy.getLoc(), copy.getSource(), copy.getTarget());
+        // An argument that is updated in place is copied to itself.
+        if (memref::skipFullyAliasingOperations(copy.getSource()) !=
+            memref::skipFullyAliasingOperations(copy.getTarget())) {
+          OpBuilder builder(copy);
+          linalg::CopyOp::create(builder, copy.getLoc(), copy.getSource(), copy.getTarget());
+        }
         copy.erase();
       }
       SmallVector<linalg::LinalgOp> ops;

@@ -1,4 +1,4 @@
-//===- FuzzJson.cpp - libFuzzer target of the json reader -===//
+//===- FuzzJson.cpp - libFuzzer target of the json reader -----------------===//
 
 #include "Readers.h"
 #include <cstddef>

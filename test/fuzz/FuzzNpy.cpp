@@ -1,4 +1,4 @@
-//===- FuzzNpy.cpp - libFuzzer target of the npy reader -===//
+//===- FuzzNpy.cpp - libFuzzer target of the npy reader -------------------===//
 
 #include "Readers.h"
 #include <cstddef>

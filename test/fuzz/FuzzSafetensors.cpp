@@ -1,4 +1,4 @@
-//===- FuzzSafetensors.cpp - libFuzzer target of the safetensors reader -===//
+//===- FuzzSafetensors.cpp - libFuzzer target of the safetensors reader ---===//
 
 #include "Readers.h"
 #include <cstddef>

@@ -1,4 +1,4 @@
-//===- Readers.cpp - what the fuzzers do with an input ----------------------------------------------===//
+//===- Readers.cpp - what the fuzzers do with an input --------------------===//
 
 #include "Readers.h"
 #include "heddle/TensorIO/Npy.h"
@@ -36,9 +36,9 @@ void fuzz::readSafetensorsBytes(std::string_view bytes) {
   if (!content)
     return;
   for (const auto &[name, view] : content->tensors) {
-    require(view.bytes == 0 ||
-            (reinterpret_cast<const char *>(view.data) >= bytes.data() &&
-             reinterpret_cast<const char *>(view.data) + view.bytes <= bytes.data() + bytes.size()));
+    require(view.bytes == 0 || (reinterpret_cast<const char *>(view.data) >= bytes.data() &&
+                                reinterpret_cast<const char *>(view.data) + view.bytes <=
+                                    bytes.data() + bytes.size()));
     touch(view);
   }
 }

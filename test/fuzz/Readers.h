@@ -1,4 +1,4 @@
-//===- Readers.h - what the fuzzers do with an input ------------------------------------------------===//
+//===- Readers.h - what the fuzzers do with an input ----------------------===//
 
 #ifndef HEDDLE_TEST_FUZZ_READERS_H
 #define HEDDLE_TEST_FUZZ_READERS_H

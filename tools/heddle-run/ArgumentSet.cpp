@@ -1,4 +1,4 @@
-//===- ArgumentSet.cpp - the tensors of one call --------------------------------------------------===//
+//===- ArgumentSet.cpp - the tensors of one call --------------------------===//
 
 #include "ArgumentSet.h"
 #include <algorithm>
@@ -71,8 +71,7 @@ Status ArgumentSet::give(const std::string &name, const TensorView &tensor,
                    "', known are " + nameList(names)};
   }
   if (argument->kind == Kind::Output)
-    return Failure{source + ": argument '" + name + "' of entry '" + spec.name +
-                   "' is an output"};
+    return Failure{source + ": argument '" + name + "' of entry '" + spec.name + "' is an output"};
   if (Status status = checkType(*argument, tensor, source); !status)
     return status;
   Slot &target = slot(name);

@@ -1,4 +1,4 @@
-//===- ArgumentSet.h - the tensors of one call ----------------------------------------------------===//
+//===- ArgumentSet.h - the tensors of one call ----------------------------===//
 //
 // Filled in four steps, each of which may give symbolic dimensions:
 //     give()         tensors from files, by name
@@ -6,7 +6,7 @@
 //     allocate()     memory for the rest, whose shapes are then known
 //     call()         queries and allocates the workspace on the first call
 //
-//===----------------------------------------------------------------------------------------------===//
+//===----------------------------------------------------------------------===//
 
 #ifndef HEDDLE_TOOLS_RUN_ARGUMENTSET_H
 #define HEDDLE_TOOLS_RUN_ARGUMENTSET_H
@@ -28,8 +28,8 @@ public:
   /// Fixes a symbol's extent. `source` says who gives it, for messages.
   Status setDim(const std::string &symbol, int64_t extent, const std::string &source);
 
-  /// Uses a tensor as an argument's value. Inputs refer to the view's memory, which must stay valid;
-  /// in-out arguments get a copy. `source` says where it comes from, for messages.
+  /// Uses a tensor as an argument's value. Inputs refer to the view's memory, which must stay
+  /// valid; in-out arguments get a copy. `source` says where it comes from, for messages.
   Status give(const std::string &name, const TensorView &tensor, const std::string &source);
 
   /// Moves a tensor in as an argument's value; mutableData() gives its memory.

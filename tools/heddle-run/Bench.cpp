@@ -1,4 +1,4 @@
-//===- Bench.cpp - timing of an entry -------------------------------------------------------------===//
+//===- Bench.cpp - timing of an entry -------------------------------------===//
 
 #include "Bench.h"
 #include "Progress.h"

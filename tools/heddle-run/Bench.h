@@ -1,4 +1,4 @@
-//===- Bench.h - timing of an entry ---------------------------------------------------------------===//
+//===- Bench.h - timing of an entry ---------------------------------------===//
 
 #ifndef HEDDLE_TOOLS_RUN_BENCH_H
 #define HEDDLE_TOOLS_RUN_BENCH_H
@@ -8,8 +8,8 @@
 namespace heddle {
 namespace run {
 
-/// Calls the entry `calls` times and prints "median <time> ms" and, on the next line, the fastest and
-/// slowest call. The entry has been called before, which is the warm-up.
+/// Calls the entry `calls` times and prints "median <time> ms" and, on the next line, the fastest
+/// and slowest call. The entry has been called before, which is the warm-up.
 Status bench(const Module &module, ArgumentSet &arguments, int32_t threads, int64_t calls);
 
 } // namespace run

@@ -1,4 +1,4 @@
-//===- Description.cpp - what a module says about its entries -------------------------------------===//
+//===- Description.cpp - what a module says about its entries -------------===//
 
 #include "Description.h"
 #include "heddle/Runtime/heddle_runtime.h"
@@ -116,8 +116,8 @@ Result<Entry> readEntry(const json &object, Place place) {
     entry.symbols.push_back(symbol.get<std::string>());
   }
   for (const json &value : **args) {
-    Place argumentPlace{place.module, place.path + ", argument " +
-                                          std::to_string(entry.args.size())};
+    Place argumentPlace{place.module,
+                        place.path + ", argument " + std::to_string(entry.args.size())};
     Result<Argument> argument = readArgument(value, entry, argumentPlace);
     if (!argument)
       return argument.failure();
@@ -128,8 +128,7 @@ Result<Entry> readEntry(const json &object, Place place) {
   return entry;
 }
 
-template <typename Items>
-auto *findByName(Items &items, std::string_view name) {
+template <typename Items> auto *findByName(Items &items, std::string_view name) {
   auto item = std::find_if(items.begin(), items.end(),
                            [&](const auto &candidate) { return candidate.name == name; });
   return item == items.end() ? nullptr : &*item;
@@ -164,8 +163,8 @@ Result<Description> heddle::run::parseDescription(std::string_view text,
   }
   if (description.entries.empty())
     return place.fail("has no entries");
-  for (auto [key, field] : {std::pair{"name", &description.name},
-                            std::pair{"producer", &description.producer}})
+  for (auto [key, field] :
+       {std::pair{"name", &description.name}, std::pair{"producer", &description.producer}})
     if (root->contains(key) && (*root)[key].is_string())
       *field = (*root)[key].get<std::string>();
   if (root->contains("weights")) {

@@ -1,4 +1,4 @@
-//===- Description.h - what a module says about its entries ---------------------------------------===//
+//===- Description.h - what a module says about its entries ---------------===//
 
 #ifndef HEDDLE_TOOLS_RUN_DESCRIPTION_H
 #define HEDDLE_TOOLS_RUN_DESCRIPTION_H
@@ -39,14 +39,14 @@ struct Entry {
 struct Description {
   std::string name, producer;
   std::vector<Entry> entries;
-  std::optional<int64_t> vocabularySize;     // of the model, if it says
-  std::optional<std::string> weightsFile;    // file name beside the module
+  std::optional<int64_t> vocabularySize;  // of the model, if it says
+  std::optional<std::string> weightsFile; // file name beside the module
 
   const Entry *find(std::string_view name) const;
 };
 
-/// Parses the JSON of heddle_module_description. Keys that are not known are ignored; known ones must
-/// have the right type. `module` stands for the module in messages.
+/// Parses the JSON of heddle_module_description. Keys that are not known are ignored; known ones
+/// must have the right type. `module` stands for the module in messages.
 Result<Description> parseDescription(std::string_view json, const std::string &module);
 
 /// "f32 [B, C, 2, 16]".

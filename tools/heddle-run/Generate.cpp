@@ -1,10 +1,10 @@
-//===- Generate.cpp - greedy decoding with the entries prefill and decode ---------------------------===//
+//===- Generate.cpp - greedy decoding with the entries prefill and decode -===//
 //
 // 1. prefill sees the whole prompt at start 0 and fills the caches; the last position's logits give
 //    the first new token.
 // 2. decode sees one token a sequence at start L, L + 1, ... with the same caches and weights.
 //
-//===----------------------------------------------------------------------------------------------===//
+//===----------------------------------------------------------------------===//
 
 #include "Generate.h"
 #include "Progress.h"
@@ -90,9 +90,8 @@ Status Generator::readPrompt() {
   sequences.tokens = std::move(*tokens);
   for (int64_t b = 0; b < sequences.batch; ++b)
     for (int64_t t = 0; t < sequences.promptLength; ++t)
-      sequences.set(b, t,
-                    loadAsInteger(prompt->dtype, prompt->data,
-                                  size_t(b * sequences.promptLength + t)));
+      sequences.set(
+          b, t, loadAsInteger(prompt->dtype, prompt->data, size_t(b * sequences.promptLength + t)));
   return {};
 }
 

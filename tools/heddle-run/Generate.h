@@ -1,4 +1,4 @@
-//===- Generate.h - greedy decoding with the entries prefill and decode -----------------------------===//
+//===- Generate.h - greedy decoding with the entries prefill and decode ---===//
 
 #ifndef HEDDLE_TOOLS_RUN_GENERATE_H
 #define HEDDLE_TOOLS_RUN_GENERATE_H

@@ -1,4 +1,4 @@
-//===- Module.cpp - a loaded module ---------------------------------------------------------------===//
+//===- Module.cpp - a loaded module ---------------------------------------===//
 
 #include "Module.h"
 #include "heddle/TensorIO/File.h"

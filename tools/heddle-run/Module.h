@@ -1,4 +1,4 @@
-//===- Module.h - a loaded module -----------------------------------------------------------------===//
+//===- Module.h - a loaded module -----------------------------------------===//
 
 #ifndef HEDDLE_TOOLS_RUN_MODULE_H
 #define HEDDLE_TOOLS_RUN_MODULE_H
@@ -15,8 +15,8 @@ public:
   /// Loads a shared object, checks its ABI version and parses its description.
   static Result<Module> load(const std::string &path);
 
-  /// Loads the module that is appended to this executable, if there is one. The payload's layout is:
-  /// the executable, the module's bytes, their number as uint64, "HEDLEXE1".
+  /// Loads the module that is appended to this executable, if there is one. The payload's layout
+  /// is: the executable, the module's bytes, their number as uint64, "HEDLEXE1".
   static Result<std::optional<Module>> loadAppended();
 
   const Description &description() const { return content; }

@@ -1,4 +1,4 @@
-//===- Options.cpp - heddle-run's command line ----------------------------------------------------===//
+//===- Options.cpp - heddle-run's command line ----------------------------===//
 
 #include "Options.h"
 #include <cerrno>
@@ -12,10 +12,10 @@ using namespace heddle::run;
 static constexpr const char *optionsHelp = R"(
 Calling an entry:
   --entry NAME           the entry to call; may be left out if the module has only one
-  --input NAME=FILE      value of an argument, from X.npy, X.safetensors (the tensor of the argument's
-                         name) or X.safetensors:TENSOR
-  --weights PATH         weights by argument name: a checkpoint folder or a .safetensors file, mapped
-                         without a copy. Default: the file that the module names, beside the module
+  --input NAME=FILE      value of an argument, from X.npy, X.safetensors (the tensor of the
+                         argument's name) or X.safetensors:TENSOR
+  --weights PATH         weights by argument name, mapped without a copy: a checkpoint folder or a
+                         .safetensors file. Default: the file that the module names, beside it
   --dim SYMBOL=N         extent of a symbolic dimension that no input gives
   --random SEED          fill what is not given: floats uniform in [-1, 1); weights also, times
                          1/sqrt(last extent), unless --weights is given or the module names a file;
@@ -44,8 +44,8 @@ Other:
   --version              print the version and stop
   --help                 print this and stop
 
-Exit code: 0 success; 1 bad input or failed verification, outputs of a failed call are not written;
-2 wrong usage.
+Exit code: 0 success; 1 bad input, failed call or failed verification; 2 wrong usage. A failed call
+leaves no outputs; a failed verification does, so that they can be looked at.
 )";
 
 std::string heddle::run::helpText(bool moduleAppended) {
@@ -213,8 +213,7 @@ Status Parser::checkCombinations() const {
     return Failure{options.generate ? "--generate needs --tokens" : "--tokens needs --generate"};
   if (!options.generate)
     return {};
-  if (!options.entry.empty() || !options.inputs.empty() || !options.verify.empty() ||
-      options.bench)
+  if (!options.entry.empty() || !options.inputs.empty() || !options.verify.empty() || options.bench)
     return Failure{"--generate does not go with --entry, --input, --verify or --bench"};
   for (const TensorOption &output : options.outputs)
     if (output.name != "tokens")

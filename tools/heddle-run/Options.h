@@ -1,4 +1,4 @@
-//===- Options.h - heddle-run's command line ------------------------------------------------------===//
+//===- Options.h - heddle-run's command line ------------------------------===//
 
 #ifndef HEDDLE_TOOLS_RUN_OPTIONS_H
 #define HEDDLE_TOOLS_RUN_OPTIONS_H

@@ -1,4 +1,4 @@
-//===- Progress.cpp - says what takes long --------------------------------------------------------===//
+//===- Progress.cpp - says what takes long --------------------------------===//
 
 #include "Progress.h"
 #include <cstdio>

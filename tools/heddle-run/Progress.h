@@ -1,4 +1,4 @@
-//===- Progress.h - says what takes long ----------------------------------------------------------===//
+//===- Progress.h - says what takes long ----------------------------------===//
 
 #ifndef HEDDLE_TOOLS_RUN_PROGRESS_H
 #define HEDDLE_TOOLS_RUN_PROGRESS_H
@@ -12,8 +12,8 @@
 namespace heddle {
 namespace run {
 
-/// While it lives, a phase of the run goes on. Says so on stderr after one second, and at the end how
-/// long it took; a shorter phase says nothing.
+/// While it lives, a phase of the run goes on. Says so on stderr after one second, and at the end
+/// how long it took; a shorter phase says nothing.
 class Progress {
 public:
   explicit Progress(std::string phase);

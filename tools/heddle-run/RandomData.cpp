@@ -1,4 +1,4 @@
-//===- RandomData.cpp - the data of --random ------------------------------------------------------===//
+//===- RandomData.cpp - the data of --random ------------------------------===//
 
 #include "RandomData.h"
 #include <cmath>

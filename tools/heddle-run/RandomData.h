@@ -1,4 +1,4 @@
-//===- RandomData.h - the data of --random --------------------------------------------------------===//
+//===- RandomData.h - the data of --random --------------------------------===//
 
 #ifndef HEDDLE_TOOLS_RUN_RANDOMDATA_H
 #define HEDDLE_TOOLS_RUN_RANDOMDATA_H
@@ -8,8 +8,8 @@
 namespace heddle {
 namespace run {
 
-/// The random number number `index` of a stream: a function of its arguments alone, so data does not
-/// depend on the order of filling.
+/// The random number number `index` of a stream: a function of its arguments alone, so data does
+/// not depend on the order of filling.
 uint64_t randomBits(uint64_t stream, uint64_t index);
 
 /// Fills an input: floats uniform in [-1, 1), weights times 1/sqrt(last extent); bools 0 or 1;

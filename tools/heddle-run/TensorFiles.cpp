@@ -1,4 +1,4 @@
-//===- TensorFiles.cpp - tensors named on the command line ----------------------------------------===//
+//===- TensorFiles.cpp - tensors named on the command line ----------------===//
 
 #include "TensorFiles.h"
 #include "Description.h"
@@ -74,8 +74,8 @@ void TensorWriter::add(const TensorOption &option, const TensorView &tensor) {
 Status TensorWriter::writeAll() {
   std::vector<AtomicFile> staged;
   for (const auto &[file, tensors] : files) {
-    Result<AtomicFile> complete = isNpy(file) ? stageNpy(file, tensors.begin()->second)
-                                              : stageSafetensors(file, tensors);
+    Result<AtomicFile> complete =
+        isNpy(file) ? stageNpy(file, tensors.begin()->second) : stageSafetensors(file, tensors);
     if (!complete)
       return complete.failure();
     staged.push_back(std::move(*complete));

@@ -1,4 +1,4 @@
-//===- TensorFiles.h - tensors named on the command line ------------------------------------------===//
+//===- TensorFiles.h - tensors named on the command line ------------------===//
 
 #ifndef HEDDLE_TOOLS_RUN_TENSORFILES_H
 #define HEDDLE_TOOLS_RUN_TENSORFILES_H
@@ -9,11 +9,12 @@
 namespace heddle {
 namespace run {
 
-/// Reads the tensors that options name. Files are opened once and stay mapped; the views live as long
-/// as the object.
+/// Reads the tensors that options name. Files are opened once and stay mapped; the views live as
+/// long as the object.
 class TensorReader {
 public:
-  /// The tensor of FILE.npy, FILE.safetensors:TENSOR, or FILE.safetensors with the option's own name.
+  /// The tensor of FILE.npy, FILE.safetensors:TENSOR, or FILE.safetensors with the option's own
+  /// name.
   Result<TensorView> read(const TensorOption &option);
 
 private:
@@ -21,8 +22,8 @@ private:
   std::vector<Tensor> arrays;
 };
 
-/// Collects the tensors to save and writes them when all are there: either every file appears or, if
-/// writing fails, none does.
+/// Collects the tensors to save and writes them when all are there: either every file appears or,
+/// if writing fails, none does.
 class TensorWriter {
 public:
   /// Checks that a tensor of this type can be saved where the option says, and that no other one

@@ -1,4 +1,4 @@
-//===- Verify.cpp - comparison with expected values -----------------------------------------------===//
+//===- Verify.cpp - comparison with expected values -----------------------===//
 
 #include "Verify.h"
 #include <cmath>

@@ -1,4 +1,4 @@
-//===- Weights.cpp - arguments that come from a checkpoint ----------------------------------------===//
+//===- Weights.cpp - arguments that come from a checkpoint ----------------===//
 
 #include "Weights.h"
 #include <cstdio>

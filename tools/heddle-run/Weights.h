@@ -1,4 +1,4 @@
-//===- Weights.h - arguments that come from a checkpoint ------------------------------------------===//
+//===- Weights.h - arguments that come from a checkpoint ------------------===//
 
 #ifndef HEDDLE_TOOLS_RUN_WEIGHTS_H
 #define HEDDLE_TOOLS_RUN_WEIGHTS_H
@@ -10,9 +10,9 @@
 namespace heddle {
 namespace run {
 
-/// Opens the checkpoint of --weights or the file that the module names. Nothing if there is neither,
-/// or if no entry has weights and --weights is not given. Warns on stderr about tensors that no entry
-/// uses.
+/// Opens the checkpoint of --weights or the file that the module names. Nothing if there is
+/// neither, or if no entry has weights and --weights is not given. Warns on stderr about tensors
+/// that no entry uses.
 Result<std::optional<Checkpoint>> openWeights(const Module &module, const Options &options);
 
 /// Gives the checkpoint's tensors to all weights of the entry that have no value yet.

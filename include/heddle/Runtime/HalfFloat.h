@@ -1,10 +1,10 @@
-//===- HalfFloat.h - float16 and bfloat16 as bit patterns -----------------------------------------===//
+//===- HalfFloat.h - float16 and bfloat16 as bit patterns -----------------===//
 //
 // Conversions between float/double and the bits of IEEE binary16 and bfloat16, rounding to nearest
 // with ties to even. NaN stays NaN (quiet, sign kept), values past the largest finite one become
 // infinity, subnormals are exact. Needs nothing but the compiler.
 //
-//===----------------------------------------------------------------------------------------------===//
+//===----------------------------------------------------------------------===//
 
 #ifndef HEDDLE_RUNTIME_HALFFLOAT_H
 #define HEDDLE_RUNTIME_HALFFLOAT_H
@@ -15,8 +15,7 @@ namespace heddle {
 
 namespace detail {
 
-template <typename To, typename From>
-inline To bitsAs(From from) {
+template <typename To, typename From> inline To bitsAs(From from) {
   static_assert(sizeof(To) == sizeof(From), "a bit cast keeps the size");
   To to;
   __builtin_memcpy(&to, &from, sizeof(to));
@@ -24,8 +23,7 @@ inline To bitsAs(From from) {
 }
 
 /// Rounds a double once to a 16-bit format with the given exponent and mantissa widths.
-template <int ExponentBits, int MantissaBits>
-inline uint16_t roundToSixteenBits(double value) {
+template <int ExponentBits, int MantissaBits> inline uint16_t roundToSixteenBits(double value) {
   constexpr int bias = (1 << (ExponentBits - 1)) - 1;
   constexpr int dropped = 52 - MantissaBits;
   constexpr uint16_t infinity = ((1u << ExponentBits) - 1) << MantissaBits;
@@ -44,8 +42,8 @@ inline uint16_t roundToSixteenBits(double value) {
   if (exponent > bias)
     return sign | infinity;
 
-  // The result's bits without sign, as an exponent and mantissa in one number: rounding up may carry
-  // from the mantissa into the exponent, which is the right value, infinity included.
+  // The result's bits without sign, as an exponent and mantissa in one number: rounding up may
+  // carry from the mantissa into the exponent, which is the right value, infinity included.
   int shift = dropped;
   uint64_t significand = mantissa;
   uint64_t base = 0;
@@ -79,9 +77,7 @@ inline uint16_t floatToBFloat16(float value) {
 inline uint16_t doubleToBFloat16(double value) { return detail::roundToSixteenBits<8, 7>(value); }
 
 /// The value of a bfloat16's bits, exact.
-inline float bfloat16ToFloat(uint16_t bits) {
-  return detail::bitsAs<float>(uint32_t(bits) << 16);
-}
+inline float bfloat16ToFloat(uint16_t bits) { return detail::bitsAs<float>(uint32_t(bits) << 16); }
 
 /// Bits of the float16 nearest to `value`.
 inline uint16_t floatToFloat16(float value) {

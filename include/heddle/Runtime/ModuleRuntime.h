@@ -1,9 +1,9 @@
-//===- ModuleRuntime.h - functions that generated code calls --------------------------------------===//
+//===- ModuleRuntime.h - functions that generated code calls --------------===//
 //
 // These functions are linked into every module and stay hidden inside it. Generated code calls them
 // by name; the compiler declares them from this header's signatures. They use libc and libm only.
 //
-//===----------------------------------------------------------------------------------------------===//
+//===----------------------------------------------------------------------===//
 
 #ifndef HEDDLE_RUNTIME_MODULERUNTIME_H
 #define HEDDLE_RUNTIME_MODULERUNTIME_H
@@ -15,8 +15,8 @@
 ///     entry name, number of arguments, number of symbols, symbol name * symbols,
 ///     then per argument: name, kind, dtype code, dtype bits, layout, rank, dim * rank
 ///
-/// A name is a byte offset into `strings`, where each text ends with a NUL. A dim is the extent (>= 0)
-/// or -1-i for symbol i.
+/// A name is a byte offset into `strings`, where each text ends with a NUL. A dim is the extent (>=
+/// 0) or -1-i for symbol i.
 enum heddle_rt_kind { HEDDLE_RT_INPUT = 0, HEDDLE_RT_OUTPUT = 1, HEDDLE_RT_INOUT = 2 };
 
 /// The strides that an argument may have.
@@ -34,14 +34,15 @@ extern "C" {
 
 /// Checks the arguments of a call against `table` and turns them into MLIR memref descriptors.
 ///
-/// Writes, for each argument, the words {allocated, aligned, offset, sizes[rank], strides[rank]} one
-/// after another into `descriptors`; the tensor's byte offset is part of both pointers and offset is
-/// 0. Strides of dimensions with fewer than two positions are replaced by the contiguous ones, so a
-/// stride that is never used cannot differ from what the code was compiled for. Stores each symbol's
-/// extent in `symbols` (-1 for a symbol that no argument has).
+/// Writes, for each argument, the words {allocated, aligned, offset, sizes[rank], strides[rank]}
+/// one after another into `descriptors`; the tensor's byte offset is part of both pointers and
+/// offset is 0. Strides of dimensions with fewer than two positions are replaced by the contiguous
+/// ones, so a stride that is never used cannot differ from what the code was compiled for. Stores
+/// each symbol's extent in `symbols` (-1 for a symbol that no argument has).
 ///
-/// With `shapes_only` the data pointers are neither checked nor needed and `descriptors` may be null.
-/// Returns HEDDLE_OK and clears ctx->message, or returns HEDDLE_INVALID_ARGUMENT with a message.
+/// With `shapes_only` the data pointers are neither checked nor needed and `descriptors` may be
+/// null. Returns HEDDLE_OK and clears ctx->message, or returns HEDDLE_INVALID_ARGUMENT with a
+/// message.
 int32_t heddle_rt_bind(heddle_context *ctx, const int64_t *table, const char *strings,
                        DLTensor **args, int32_t num_args, int64_t *descriptors, int64_t *symbols,
                        int32_t shapes_only);

@@ -1,7 +1,7 @@
-/*===- heddle_runtime.h - C interface of a compiled module ---------------------------------------===
+/*===- heddle_runtime.h - C interface of a compiled module ----------------===
  *
- * A Heddle module is a shared object that needs only libc and libm. Open it with dlopen() or link it,
- * then call its entries with DLPack tensors:
+ * A Heddle module is a shared object that needs only libc and libm. Open it with dlopen() or link
+ * it, then call its entries with DLPack tensors:
  *
  *     heddle_context ctx;
  *     memset(&ctx, 0, sizeof ctx);
@@ -18,7 +18,7 @@
  * returns, and checks every argument before it writes to any of them. Entries may be called from
  * several threads at once, each with a context of its own.
  *
- *===----------------------------------------------------------------------------------------------===*/
+ *===----------------------------------------------------------------------===*/
 #ifndef HEDDLE_RUNTIME_HEDDLE_RUNTIME_H
 #define HEDDLE_RUNTIME_HEDDLE_RUNTIME_H
 
@@ -41,7 +41,8 @@ extern "C" {
 /* What every entry returns. The text that belongs to a failure is in heddle_context.message. */
 enum heddle_status {
   HEDDLE_OK = 0,
-  /* An argument does not fit the entry's description: count, type, rank, extent, strides, overlap. */
+  /* An argument does not fit the entry's description: count, type, rank, extent, strides, overlap.
+   */
   HEDDLE_INVALID_ARGUMENT = 1,
   /* A value inside a tensor is out of range, such as a cache position or a token number. */
   HEDDLE_OUT_OF_RANGE = 2,
@@ -56,11 +57,11 @@ enum heddle_status {
 /* One piece of parallel work: does the tasks begin, begin + 1, ..., end - 1. */
 typedef void (*heddle_task_fn)(void *data, int64_t begin, int64_t end);
 
-/* What a call needs beside its tensors. Owned by the caller; fill it with zeros, then set struct_size.
- * One context may serve many calls one after another, but only one at a time. */
+/* What a call needs beside its tensors. Owned by the caller; fill it with zeros, then set
+ * struct_size. One context may serve many calls one after another, but only one at a time. */
 typedef struct heddle_context {
-  /* sizeof(heddle_context) as the caller knows it, in bytes. A smaller value than the module's own is
-   * refused with HEDDLE_INVALID_ARGUMENT and no message. */
+  /* sizeof(heddle_context) as the caller knows it, in bytes. A smaller value than the module's own
+   * is refused with HEDDLE_INVALID_ARGUMENT and no message. */
   uint64_t struct_size;
 
   /* Scratch memory for the call, aligned to HEDDLE_WORKSPACE_ALIGNMENT bytes. May be NULL when the
@@ -86,8 +87,8 @@ typedef struct heddle_context {
   /* Handed to parallel_for as `user`. */
   void *parallel_for_user;
 
-  /* Text of the last failure, such as "prefill: argument 2 'k_cache.0': rank is 3, expected 4"; "" after
-   * a success. Always ends with a NUL. */
+  /* Text of the last failure, such as "prefill: argument 2 'k_cache.0': rank is 3, expected 4"; ""
+   * after a success. Always ends with a NUL. */
   char message[1024];
 } heddle_context;
 
@@ -100,7 +101,8 @@ typedef struct heddle_context {
 typedef int32_t (*heddle_entry_fn)(heddle_context *ctx, DLTensor **args, int32_t num_args);
 
 /* The type of `<entry>_workspace`: stores the number of workspace bytes that the entry needs for
- * arguments of these shapes. Only types, shapes and strides are read; the data pointers may be NULL. */
+ * arguments of these shapes. Only types, shapes and strides are read; the data pointers may be
+ * NULL. */
 typedef int32_t (*heddle_workspace_fn)(heddle_context *ctx, DLTensor **args, int32_t num_args,
                                        uint64_t *bytes);
 

@@ -1,4 +1,4 @@
-//===- Checkpoint.h - the tensors of a checkpoint folder ------------------------------------------===//
+//===- Checkpoint.h - the tensors of a checkpoint folder ------------------===//
 
 #ifndef HEDDLE_TENSORIO_CHECKPOINT_H
 #define HEDDLE_TENSORIO_CHECKPOINT_H
@@ -16,9 +16,9 @@ public:
     const std::string *file; // path of the file that holds it
   };
 
-  /// Opens a .safetensors file or a folder. In a folder it takes model.safetensors.index.json with its
-  /// shards, else model.safetensors, else the only *.safetensors file. A shard set is refused unless
-  /// the index and the shards name the same tensors.
+  /// Opens a .safetensors file or a folder. In a folder it takes model.safetensors.index.json with
+  /// its shards, else model.safetensors, else the only *.safetensors file. A shard set is refused
+  /// unless the index and the shards name the same tensors.
   static Result<Checkpoint> open(const std::string &path);
 
   const std::map<std::string, Entry, std::less<>> &tensors() const { return entries; }

@@ -1,4 +1,4 @@
-//===- DType.h - element types of tensors in files and at the module border -------------------------===//
+//===- DType.h - element types of tensors ---------------------------------===//
 
 #ifndef HEDDLE_TENSORIO_DTYPE_H
 #define HEDDLE_TENSORIO_DTYPE_H

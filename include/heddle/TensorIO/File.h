@@ -1,4 +1,4 @@
-//===- File.h - read-only mappings and atomic writing ---------------------------------------------===//
+//===- File.h - read-only mappings and atomic writing ---------------------===//
 
 #ifndef HEDDLE_TENSORIO_FILE_H
 #define HEDDLE_TENSORIO_FILE_H
@@ -28,8 +28,8 @@ private:
   size_t length = 0;
 };
 
-/// A file that appears under its name only when it is complete: it is written under a temporary name
-/// in the same folder and renamed by commit(). Without commit() the temporary file is removed.
+/// A file that appears under its name only when it is complete: it is written under a temporary
+/// name in the same folder and renamed by commit(). Without commit() the temporary file is removed.
 class AtomicFile {
 public:
   static Result<AtomicFile> create(const std::string &path);

@@ -1,4 +1,4 @@
-//===- Npy.h - NumPy's .npy files -----------------------------------------------------------------===//
+//===- Npy.h - NumPy's .npy files -----------------------------------------===//
 
 #ifndef HEDDLE_TENSORIO_NPY_H
 #define HEDDLE_TENSORIO_NPY_H

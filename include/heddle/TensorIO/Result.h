@@ -1,4 +1,4 @@
-//===- Result.h - a value or the text of an error -------------------------------------------------===//
+//===- Result.h - a value or the text of an error -------------------------===//
 //
 // What functions that may fail return where neither exceptions nor LLVM are at hand:
 //
@@ -7,7 +7,7 @@
 //       return tensor.failure();       // converts to any Result or Status
 //     use(*tensor);
 //
-//===----------------------------------------------------------------------------------------------===//
+//===----------------------------------------------------------------------===//
 
 #ifndef HEDDLE_TENSORIO_RESULT_H
 #define HEDDLE_TENSORIO_RESULT_H
@@ -24,8 +24,7 @@ struct Failure {
 };
 
 /// Either a T or an error message.
-template <typename T>
-class [[nodiscard]] Result {
+template <typename T> class [[nodiscard]] Result {
 public:
   Result(T value) : value(std::move(value)) {}
   Result(Failure failure) : message(std::move(failure.message)) {}

@@ -1,10 +1,10 @@
-//===- Safetensors.h - .safetensors files ---------------------------------------------------------===//
+//===- Safetensors.h - .safetensors files ---------------------------------===//
 //
 // Layout: a 64-bit length N, N bytes of JSON, then the data. The JSON maps each name to
 // {"dtype", "shape", "data_offsets": [begin, end]} with offsets into the data; "__metadata__" maps
 // strings to strings. The tensors must cover the data without gap or overlap.
 //
-//===----------------------------------------------------------------------------------------------===//
+//===----------------------------------------------------------------------===//
 
 #ifndef HEDDLE_TENSORIO_SAFETENSORS_H
 #define HEDDLE_TENSORIO_SAFETENSORS_H
@@ -24,8 +24,8 @@ struct SafetensorsContent {
   MetadataMap metadata;
 };
 
-/// Reads the content of a file in memory; the views point into `bytes`. `name` stands for the file in
-/// messages. A view's data may be misaligned when the file's header is not padded.
+/// Reads the content of a file in memory; the views point into `bytes`. `name` stands for the file
+/// in messages. A view's data may be misaligned when the file's header is not padded.
 Result<SafetensorsContent> parseSafetensors(std::string_view bytes, const std::string &name);
 
 /// A mapped file with its content. The views live as long as the object.
@@ -46,8 +46,8 @@ private:
   SafetensorsContent content;
 };
 
-/// Writes a file that appears when the result is committed. Its data is aligned to 64 bytes and each
-/// tensor to its element size.
+/// Writes a file that appears when the result is committed. Its data is aligned to 64 bytes and
+/// each tensor to its element size.
 Result<AtomicFile> stageSafetensors(const std::string &path, const TensorMap &tensors,
                                     const MetadataMap &metadata = {});
 

@@ -1,4 +1,4 @@
-//===- StrictJson.h - JSON without its loose ends -------------------------------------------------===//
+//===- StrictJson.h - JSON without its loose ends -------------------------===//
 
 #ifndef HEDDLE_TENSORIO_STRICTJSON_H
 #define HEDDLE_TENSORIO_STRICTJSON_H

@@ -1,4 +1,4 @@
-//===- Tensor.h - a tensor that owns its memory ---------------------------------------------------===//
+//===- Tensor.h - a tensor that owns its memory ---------------------------===//
 
 #ifndef HEDDLE_TENSORIO_TENSOR_H
 #define HEDDLE_TENSORIO_TENSOR_H

@@ -62,7 +62,7 @@ def OutlineKernelsPass : Pass<"outline-kernels", "mlir::ModuleOp"> {
   let summary = "Put every linalg op on buffers into a private function of its own";
   let description = [{
     Input: linalg on buffers. `memref.copy` becomes `linalg.copy` first.
-    Output: entries only allocate, make views and call kernels. A kernel takes the context, the op's operands and the values that its
+    Output: entries only allocate, make views and call kernels. Kernels know no extents and only the innermost stride. A kernel takes the context, the op's operands and the values that its
     body captures; constants move inside, so that equal ops of different layers become equal functions (removed by
     duplicate-function-elimination).
   }];

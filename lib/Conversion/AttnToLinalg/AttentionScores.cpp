@@ -24,17 +24,14 @@ enum ScoreDim : unsigned { b, h, r, i, j, d };
 // Extents
 //===----------------------------------------------------------------------===//
 
-/// Query heads per key head. With dynamic head counts, whether one divides the
-/// other shows only at run time.
+/// Query heads per key head. Whether a dynamic number of query heads is a
+/// multiple shows only at run time.
 static OpFoldResult emitGroup(TensorEmitter &emit, OpFoldResult queryHeads,
-                              OpFoldResult keyHeads) {
-  std::optional<int64_t> staticQuery = getConstantIntValue(queryHeads);
-  std::optional<int64_t> staticKey = getConstantIntValue(keyHeads);
-  if (staticQuery && staticKey)
-    return emit.getIndexAttr(*staticQuery / *staticKey);
-  Value query = emit.asIndex(queryHeads), key = emit.asIndex(keyHeads);
-  Value divisor = arith::MaxSIOp::create(emit, key, emit.index(1));
-  Value group = arith::DivSIOp::create(emit, query, divisor);
+                              int64_t keyHeads) {
+  if (std::optional<int64_t> known = getConstantIntValue(queryHeads))
+    return emit.getIndexAttr(*known / keyHeads);
+  Value query = emit.asIndex(queryHeads), key = emit.index(keyHeads);
+  Value group = arith::DivSIOp::create(emit, query, key);
   Value product = arith::MulIOp::create(emit, group, key);
   Value divides = arith::CmpIOp::create(emit, arith::CmpIPredicate::eq, product,
                                         query);
@@ -55,7 +52,8 @@ AttentionParts::AttentionParts(TensorEmitter &emit, AttentionOp op,
   keyHeads = emit.sizeOf({{key, 2}, {value, 2}});
   keys = emit.sizeOf({{key, 1}, {value, 1}});
   valueDim = emit.sizeOf({{value, 3}});
-  group = emitGroup(emit, emit.sizeOf({{query, 2}}), keyHeads);
+  group = emitGroup(emit, emit.sizeOf({{query, 2}}),
+                    *getConstantIntValue(keyHeads));
   if (operands.getKvLen())
     RequireRangeOp::create(emit, operands.getKvLen(), emit.index(0),
                            emit.asIndex(keys), "kv_len");
@@ -142,6 +140,11 @@ struct Positions {
 };
 } // namespace
 
+static bool usesPositions(AttentionOp op) {
+  return op.getKvLen() || op.getAlibiSlopes() || op.getCausal() ||
+         op.getWindowLeft() >= 0 || op.getWindowRight() >= 0;
+}
+
 static Positions emitPositions(TensorEmitter &body, Value kvLen, Value queries,
                                Value keys) {
   Positions at;
@@ -220,7 +223,9 @@ Value heddle::emitMaskedScores(TensorEmitter &emit,
           terms.mask = *next++;
         if (operands.getKvLen())
           terms.kvLen = *next++;
-        Positions at = emitPositions(body, terms.kvLen, queries, keys);
+        Positions at;
+        if (usesPositions(op))
+          at = emitPositions(body, terms.kvLen, queries, keys);
 
         Scalar s = args[0] * scale;
         if (op.getSoftcap()) {

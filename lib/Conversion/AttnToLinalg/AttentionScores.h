@@ -11,7 +11,8 @@ namespace heddle {
 /// Operands and extents of one attention operation. Query heads are viewed as
 /// keyHeads x group, so that each group reads one key head.
 struct AttentionParts {
-  /// Emits the extents and the run-time checks of heads and kv_len.
+  /// Emits the extents and the run-time checks of heads and kv_len. The number
+  /// of key heads must be static.
   AttentionParts(TensorEmitter &emit, attn::AttentionOp op,
                  attn::AttentionOp::Adaptor operands, mlir::Type compute);
 

@@ -29,6 +29,10 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 /// Loop dimensions of scores and row statistics.
 enum RowDim : unsigned { b, h, r, i, j };
 
+bool isDynamicDim(Value tensor, unsigned dim) {
+  return cast<RankedTensorType>(tensor.getType()).isDynamicDim(dim);
+}
+
 /// A tensor over rows of scores, as an input of loops that start with b, h, r,
 /// i.
 TensorEmitter::Input perRow(Value rows) { return {rows, {b, h, r, i}}; }
@@ -111,6 +115,12 @@ struct AttentionToLinalg : AttnToLinalgPattern<AttentionOp> {
   LogicalResult
   matchAndRewrite(AttentionOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
+    // Splitting the query heads into two dynamic extents is no view upstream.
+    if (isDynamicDim(adaptor.getKey(), 2) && isDynamicDim(adaptor.getValue(), 2))
+      return op.emitOpError()
+             << "expected a static number of key heads to lower to linalg, "
+                "key has type "
+             << adaptor.getKey().getType();
     TensorEmitter emit(op.getLoc(), rewriter);
     Type compute = computeType(
         {adaptor.getQuery(), adaptor.getKey(), adaptor.getValue()});

@@ -97,8 +97,8 @@ public:
   Scalar indexToFloat(mlir::Value index, mlir::Type type);
 
   Shape shapeOf(mlir::Value tensor);
-  /// The extent of dimension `second` of the first value with a static one,
-  /// else that of the first.
+  /// The extent of a dimension that several tensors share, each given with its
+  /// dimension number: a static one if there is any, else that of the first.
   mlir::OpFoldResult
   sizeOf(llvm::ArrayRef<std::pair<mlir::Value, unsigned>> candidates);
 

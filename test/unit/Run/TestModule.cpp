@@ -1,10 +1,10 @@
-//===- TestModule.cpp - a module written by hand for heddle-run's tests -----------------------------===//
+//===- TestModule.cpp - a module written by hand for heddle-run's tests ---===//
 //
-// Has the entries of a toy decoder whose next token is (the sum of all tokens so far + bias[0]) modulo
-// the vocabulary of 11, and an entry `scale` that computes y = x * w in parallel tasks. The decoder
-// keeps the tokens in its cache, so wrong sharing of caches changes the result.
+// Has the entries of a toy decoder whose next token is (the sum of all tokens so far + bias[0])
+// modulo the vocabulary of 11, and an entry `scale` that computes y = x * w in parallel tasks. The
+// decoder keeps the tokens in its cache, so wrong sharing of caches changes the result.
 //
-//===----------------------------------------------------------------------------------------------===//
+//===----------------------------------------------------------------------===//
 
 #include "heddle/Runtime/ModuleRuntime.h"
 
@@ -17,21 +17,22 @@ constexpr int64_t fileFloat = kDLFloat, fileInt = kDLInt;
 
 // Offsets: prefill 0, decode 8, scale 15, B 21, L 23, C 25, tokens 27, start 34, cache 40, bias 46,
 // logits 51, x 58, w 60, y 62, D 64.
-constexpr char strings[] = "prefill\0decode\0scale\0B\0L\0C\0tokens\0start\0cache\0bias\0logits\0x\0w\0y\0D";
+constexpr char strings[] =
+    "prefill\0decode\0scale\0B\0L\0C\0tokens\0start\0cache\0bias\0logits\0x\0w\0y\0D";
 
-constexpr int64_t prefillTable[] = {0,  5,         3,         21, 23, 25,         //
-                                    27, 0,         fileInt,   64, 0,  2,  -1, -2, // tokens [B, L]
-                                    34, 0,         fileInt,   32, 0,  1,  -1,     // start [B]
-                                    40, 2,         fileFloat, 32, 0,  2,  -1, -3, // cache [B, C]
-                                    46, 0,         fileFloat, 32, 0,  1,  1,      // bias [1]
-                                    51, 1,         fileFloat, 32, 0,  3,  -1, -2, vocabulary};
+constexpr int64_t prefillTable[] = {0,  5, 3,         21, 23, 25,         //
+                                    27, 0, fileInt,   64, 0,  2,  -1, -2, // tokens [B, L]
+                                    34, 0, fileInt,   32, 0,  1,  -1,     // start [B]
+                                    40, 2, fileFloat, 32, 0,  2,  -1, -3, // cache [B, C]
+                                    46, 0, fileFloat, 32, 0,  1,  1,      // bias [1]
+                                    51, 1, fileFloat, 32, 0,  3,  -1, -2, vocabulary};
 
-constexpr int64_t decodeTable[] = {8,  5, 2,         21, 25,                //
-                                   27, 0, fileInt,   64, 0,  2,  -1, 1,     // tokens [B, 1]
-                                   34, 0, fileInt,   32, 0,  1,  -1,        // start [B]
-                                   40, 2, fileFloat, 32, 0,  2,  -1, -2,    // cache [B, C]
-                                   46, 0, fileFloat, 32, 0,  1,  1,         // bias [1]
-                                   51, 1, fileFloat, 32, 0,  3,  -1, 1, vocabulary};
+constexpr int64_t decodeTable[] = {8,  5, 2,         21, 25,            //
+                                   27, 0, fileInt,   64, 0,  2, -1, 1,  // tokens [B, 1]
+                                   34, 0, fileInt,   32, 0,  1, -1,     // start [B]
+                                   40, 2, fileFloat, 32, 0,  2, -1, -2, // cache [B, C]
+                                   46, 0, fileFloat, 32, 0,  1, 1,      // bias [1]
+                                   51, 1, fileFloat, 32, 0,  3, -1, 1,  vocabulary};
 
 constexpr int64_t scaleTable[] = {15, 3, 2,         21, 64,            //
                                   58, 0, fileFloat, 32, 0,  2, -1, -2, // x [B, D]
@@ -39,8 +40,7 @@ constexpr int64_t scaleTable[] = {15, 3, 2,         21, 64,            //
                                   62, 1, fileFloat, 32, 0,  2, -1, -2};
 
 /// A memref descriptor, read in place.
-template <typename T>
-struct MemRef {
+template <typename T> struct MemRef {
   const int64_t *words;
   int64_t rank;
   T *data() const { return reinterpret_cast<T *>(words[1]); }
@@ -62,9 +62,9 @@ int32_t decoderStep(heddle_context *ctx, const int64_t *table, DLTensor **args, 
   for (int64_t b = 0; b < tokens.size(0); ++b) {
     int64_t first = start.data()[b], values[] = {b, first, length, capacity};
     if (first < 0 || first + length > capacity)
-      return heddle_rt_fail(ctx, HEDDLE_OUT_OF_RANGE, strings + table[0],
-                            "start[{0}] = {1} and {2} tokens do not fit in the cache's {3} positions",
-                            values, 4);
+      return heddle_rt_fail(
+          ctx, HEDDLE_OUT_OF_RANGE, strings + table[0],
+          "start[{0}] = {1} and {2} tokens do not fit in the cache's {3} positions", values, 4);
     float *row = cache.data() + b * cache.stride(0);
     float sum = bias.data()[0];
     for (int64_t t = 0; t < first; ++t)

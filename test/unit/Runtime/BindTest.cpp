@@ -1,4 +1,4 @@
-//===- BindTest.cpp - heddle_rt_bind: descriptors and messages --------------------------------------===//
+//===- BindTest.cpp - heddle_rt_bind: descriptors and messages ------------===//
 
 #include "heddle/Runtime/ModuleRuntime.h"
 #include <cstring>
@@ -15,11 +15,20 @@ constexpr char strings[] = "f\0B\0C\0x\0k_cache.0\0mask\0y";
 constexpr int64_t f32 = kDLFloat;
 
 // f(x [B, 3] rows, k_cache.0 in-out [B, C, 2] rows, mask bool [C] contiguous, y out [B] contiguous)
-constexpr int64_t table[] = {0,  4, 2,   2,  4,             //
-                             6,  0, f32, 32, 0, 2, -1, 3,   //
-                             8,  2, f32, 32, 0, 3, -1, -2, 2, //
-                             18, 0, HEDDLE_DL_BOOL, 8, 1, 1, -2, //
-                             23, 1, f32, 32, 1, 1, -1};
+constexpr int64_t table[] = {0,  4,  2,
+                             2,  4, //
+                             6,  0,  f32,
+                             32, 0,  2,
+                             -1, 3, //
+                             8,  2,  f32,
+                             32, 0,  3,
+                             -1, -2, 2, //
+                             18, 0,  HEDDLE_DL_BOOL,
+                             8,  1,  1,
+                             -2, //
+                             23, 1,  f32,
+                             32, 1,  1,
+                             -1};
 
 /// A tensor with memory of its own.
 struct TestTensor : DLTensor {
@@ -55,8 +64,8 @@ protected:
   }
 
   int32_t bind(bool shapesOnly = false) {
-    return heddle_rt_bind(&ctx, table, strings, args.data(), int32_t(args.size()),
-                          descriptors, symbols, shapesOnly);
+    return heddle_rt_bind(&ctx, table, strings, args.data(), int32_t(args.size()), descriptors,
+                          symbols, shapesOnly);
   }
 
   /// The message of a call that must fail.
@@ -166,14 +175,14 @@ TEST_F(BindTest, RefusesWrongShapes) {
   EXPECT_EQ(failure(), "f: argument 0 'x': dimension 0 is -2, expected 0 or more");
   x.setShape({2, 3});
   mask.setShape({7});
-  EXPECT_EQ(failure(), "f: argument 2 'mask': dimension 0 is 7, expected C = 4 (given by argument 1 "
-                       "'k_cache.0')");
+  EXPECT_EQ(failure(),
+            "f: argument 2 'mask': dimension 0 is 7, expected C = 4 (given by argument 1 "
+            "'k_cache.0')");
   mask.setShape({4});
   x.shape = nullptr;
   EXPECT_EQ(failure(), "f: argument 0 'x': shape is a null pointer, expected 2 extents");
   x.setShape({int64_t(1) << 62, 3});
-  EXPECT_EQ(failure(true),
-            "f: argument 0 'x': the extents multiply to more than 2^63 - 1 bytes");
+  EXPECT_EQ(failure(true), "f: argument 0 'x': the extents multiply to more than 2^63 - 1 bytes");
 }
 
 TEST_F(BindTest, RefusesWrongStrides) {
@@ -228,12 +237,11 @@ TEST_F(BindTest, AcceptsInterleavedBuffers) {
 }
 
 TEST_F(BindTest, RefusesARankPastTheLimit) {
-  int64_t deep[4 + 6 + HEDDLE_RT_MAX_RANK + 1] = {0, 1, 0, 6, 0, f32, 32, 0,
-                                                  HEDDLE_RT_MAX_RANK + 1};
+  int64_t deep[4 + 6 + HEDDLE_RT_MAX_RANK + 1] = {
+      0, 1, 0, 6, 0, f32, 32, 0, HEDDLE_RT_MAX_RANK + 1};
   EXPECT_EQ(heddle_rt_bind(&ctx, deep, strings, args.data(), 1, descriptors, symbols, 0),
             HEDDLE_INTERNAL);
-  EXPECT_STREQ(ctx.message,
-               "f: argument 0 has rank 17 in the module's table, expected at most 16");
+  EXPECT_STREQ(ctx.message, "f: argument 0 has rank 17 in the module's table, expected at most 16");
 }
 
 int32_t entryForC(heddle_context *ctx, DLTensor **args, int32_t count) {

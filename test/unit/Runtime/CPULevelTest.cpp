@@ -1,4 +1,4 @@
-//===- CPULevelTest.cpp - agrees with the compiler's own detection -----------------------------------===//
+//===- CPULevelTest.cpp - agrees with the compiler's own detection --------===//
 
 #include "heddle/Runtime/ModuleRuntime.h"
 #include <gtest/gtest.h>

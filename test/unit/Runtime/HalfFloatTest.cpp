@@ -1,9 +1,9 @@
-//===- HalfFloatTest.cpp - float16 and bfloat16 conversions -----------------------------------------===//
+//===- HalfFloatTest.cpp - float16 and bfloat16 conversions ---------------===//
 //
-// The compiler's own conversions are the reference for float16; bfloat16 is compared with the nearest
-// of its two neighbours.
+// The compiler's own conversions are the reference for float16; bfloat16 is compared with the
+// nearest of its two neighbours.
 //
-//===----------------------------------------------------------------------------------------------===//
+//===----------------------------------------------------------------------===//
 
 #include "heddle/Runtime/HalfFloat.h"
 #include <cmath>
@@ -14,7 +14,8 @@ using namespace heddle;
 
 namespace {
 
-/// Nearest even of a 16-bit format by search: `toFloat` must rise with the bits of positive numbers.
+/// Nearest even of a 16-bit format by search: `toFloat` must rise with the bits of positive
+/// numbers.
 template <typename ToFloat>
 uint16_t roundBySearch(double value, uint16_t infinity, ToFloat toFloat) {
   uint16_t sign = std::signbit(value) ? 0x8000 : 0;

@@ -1,4 +1,4 @@
-/*===- HeaderTest.c - heddle_runtime.h is C99 --------------------------------------------------------===*/
+/*===- HeaderTest.c - heddle_runtime.h is C99 -----------------------------===*/
 
 #include "heddle/Runtime/heddle_runtime.h"
 #include <string.h>

@@ -1,4 +1,4 @@
-//===- MessageTest.cpp - heddle_rt_fail and the workspace check -------------------------------------===//
+//===- MessageTest.cpp - heddle_rt_fail and the workspace check -----------===//
 
 #include "heddle/Runtime/ModuleRuntime.h"
 #include <cstring>
@@ -16,11 +16,10 @@ heddle_context makeContext() {
 TEST(MessageTest, ReplacesPlaceholders) {
   heddle_context ctx = makeContext();
   int64_t values[] = {-7, int64_t(1) << 62};
-  EXPECT_EQ(heddle_rt_fail(&ctx, HEDDLE_OUT_OF_RANGE, "decode", "start is {0}, capacity {1}, {0}; {2} {x",
-                           values, 2),
+  EXPECT_EQ(heddle_rt_fail(&ctx, HEDDLE_OUT_OF_RANGE, "decode",
+                           "start is {0}, capacity {1}, {0}; {2} {x", values, 2),
             HEDDLE_OUT_OF_RANGE);
-  EXPECT_STREQ(ctx.message,
-               "decode: start is -7, capacity 4611686018427387904, -7; {2} {x");
+  EXPECT_STREQ(ctx.message, "decode: start is -7, capacity 4611686018427387904, -7; {2} {x");
   EXPECT_EQ(heddle_rt_fail(nullptr, 5, "e", "t", nullptr, 0), 5);
 }
 
@@ -44,8 +43,9 @@ TEST(MessageTest, ChecksTheWorkspace) {
   EXPECT_STREQ(ctx.message, "f: workspace is a null pointer, expected 100 bytes");
   ctx.workspace = memory + 16;
   EXPECT_EQ(heddle_rt_check_workspace(&ctx, "f", 100), HEDDLE_INVALID_ARGUMENT);
-  EXPECT_STREQ(ctx.message, "f: workspace address is 16 past a multiple of 64, expected one aligned "
-                            "to 64 bytes");
+  EXPECT_STREQ(ctx.message,
+               "f: workspace address is 16 past a multiple of 64, expected one aligned "
+               "to 64 bytes");
   ctx.workspace = memory;
   EXPECT_EQ(heddle_rt_check_workspace(&ctx, "f", 128), HEDDLE_OK);
 }

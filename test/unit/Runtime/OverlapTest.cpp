@@ -1,4 +1,4 @@
-//===- OverlapTest.cpp - the overlap tests against enumeration ---------------------------------------===//
+//===- OverlapTest.cpp - the overlap tests against enumeration ------------===//
 
 #include "Overlap.h"
 #include <gtest/gtest.h>

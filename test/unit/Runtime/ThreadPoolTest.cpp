@@ -1,4 +1,4 @@
-//===- ThreadPoolTest.cpp - heddle_rt_parallel_for ---------------------------------------------------===//
+//===- ThreadPoolTest.cpp - heddle_rt_parallel_for ------------------------===//
 
 #include "heddle/Runtime/ModuleRuntime.h"
 #include <atomic>

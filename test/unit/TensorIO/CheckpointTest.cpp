@@ -1,7 +1,7 @@
-//===- CheckpointTest.cpp - checkpoint folders ------------------------------------------------------===//
+//===- CheckpointTest.cpp - checkpoint folders ----------------------------===//
 
-#include "TemporaryFolder.h"
 #include "heddle/TensorIO/Checkpoint.h"
+#include "TemporaryFolder.h"
 #include <gtest/gtest.h>
 
 using namespace heddle;
@@ -111,8 +111,9 @@ TEST_F(CheckpointTest, RefusesShardsThatDisagreeWithTheIndex) {
   EXPECT_EQ(error(), "D/2.safetensors: tensor 'x' is not in the index "
                      "D/model.safetensors.index.json");
   folder.write("2.safetensors", "broken");
-  EXPECT_EQ(error(), "D/2.safetensors: has 6 bytes, expected at least 8 for the safetensors header's "
-                     "length");
+  EXPECT_EQ(error(),
+            "D/2.safetensors: has 6 bytes, expected at least 8 for the safetensors header's "
+            "length");
 }
 
 } // namespace

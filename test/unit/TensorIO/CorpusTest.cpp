@@ -1,4 +1,4 @@
-//===- CorpusTest.cpp - replays the fuzzers' corpus through the readers -------------------------------===//
+//===- CorpusTest.cpp - replays the fuzzers' corpus through the readers ---===//
 
 #include "TemporaryFolder.h"
 #include "fuzz/Readers.h"

@@ -1,4 +1,4 @@
-//===- DTypeTest.cpp - element types and tensors ----------------------------------------------------===//
+//===- DTypeTest.cpp - element types and tensors --------------------------===//
 
 #include "heddle/TensorIO/DType.h"
 #include "heddle/TensorIO/Tensor.h"

@@ -1,7 +1,7 @@
-//===- FileTest.cpp - mappings and atomic writing ---------------------------------------------------===//
+//===- FileTest.cpp - mappings and atomic writing -------------------------===//
 
-#include "TemporaryFolder.h"
 #include "heddle/TensorIO/File.h"
+#include "TemporaryFolder.h"
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 

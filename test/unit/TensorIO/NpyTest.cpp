@@ -1,7 +1,7 @@
-//===- NpyTest.cpp - .npy files ---------------------------------------------------------------------===//
+//===- NpyTest.cpp - .npy files -------------------------------------------===//
 
-#include "TemporaryFolder.h"
 #include "heddle/TensorIO/Npy.h"
+#include "TemporaryFolder.h"
 #include <cstring>
 #include <gtest/gtest.h>
 
@@ -56,7 +56,8 @@ TEST(NpyTest, ReadsAllVersions) {
 }
 
 TEST(NpyTest, ReadsOtherSpellings) {
-  EXPECT_TRUE(parseNpy(npy("{\"shape\":(2,1),\"descr\":\"u1\",\"fortran_order\":False}", "ab"), "x"));
+  EXPECT_TRUE(
+      parseNpy(npy("{\"shape\":(2,1),\"descr\":\"u1\",\"fortran_order\":False}", "ab"), "x"));
 }
 
 TEST(NpyTest, ConvertsFortranOrder) {
@@ -65,7 +66,8 @@ TEST(NpyTest, ConvertsFortranOrder) {
   ASSERT_TRUE(tensor) << tensor.error();
   for (int64_t i = 0; i < 6; ++i)
     EXPECT_EQ(loadAsInteger(DType::I8, tensor->data(), size_t(i)), i / 3 * 10 + i % 3);
-  Result<Tensor> cube = parseNpy(npy(header("|i1", "(2, 2, 2)", "True"), {0, 1, 2, 3, 4, 5, 6, 7}), "x");
+  Result<Tensor> cube =
+      parseNpy(npy(header("|i1", "(2, 2, 2)", "True"), {0, 1, 2, 3, 4, 5, 6, 7}), "x");
   for (int64_t i = 0; i < 8; ++i)
     EXPECT_EQ(loadAsInteger(DType::I8, cube->data(), size_t(i)),
               (i >> 2) + 2 * ((i >> 1) & 1) + 4 * (i & 1));
@@ -76,7 +78,8 @@ TEST(NpyTest, RefusesBrokenFraming) {
   EXPECT_EQ(error("PK\x03\x04 zip"),
             "x.npy: is not a .npy file (it does not start with \\x93NUMPY)");
   EXPECT_EQ(error("\x93NUMPY\x01"), "x.npy: ends inside the npy version");
-  EXPECT_EQ(error(npy(header("<f4", "()"), "abcd", 4)), "x.npy: npy version is 4, expected 1, 2 or 3");
+  EXPECT_EQ(error(npy(header("<f4", "()"), "abcd", 4)),
+            "x.npy: npy version is 4, expected 1, 2 or 3");
   EXPECT_EQ(error({"\x93NUMPY\x02\x00\x01", 9}), "x.npy: ends inside the npy header's length");
   EXPECT_EQ(error({"\x93NUMPY\x02\x00\xff\xff\xff\xff{", 13}),
             "x.npy: npy header has 4294967295 bytes, but only 1 are left in the file");
@@ -85,8 +88,7 @@ TEST(NpyTest, RefusesBrokenFraming) {
     EXPECT_FALSE(parseNpy(whole.substr(0, size), "x.npy")) << size;
   EXPECT_EQ(error(whole.substr(0, whole.size() - 1)),
             "x.npy: has 23 bytes of data, expected 24 for shape [2, 3] of f32");
-  EXPECT_EQ(error(whole + "x"),
-            "x.npy: has 25 bytes of data, expected 24 for shape [2, 3] of f32");
+  EXPECT_EQ(error(whole + "x"), "x.npy: has 25 bytes of data, expected 24 for shape [2, 3] of f32");
 }
 
 TEST(NpyTest, RefusesTypes) {
@@ -121,11 +123,13 @@ TEST(NpyTest, RefusesShapes) {
 
 TEST(NpyTest, RefusesHeaders) {
   EXPECT_EQ(error(npy("", "")), "x.npy: npy header: found the end at byte 0, expected '{'");
-  EXPECT_EQ(error(npy("{'descr': '<f4'}", "")), "x.npy: npy header: key 'fortran_order' is missing");
+  EXPECT_EQ(error(npy("{'descr': '<f4'}", "")),
+            "x.npy: npy header: key 'fortran_order' is missing");
   EXPECT_EQ(error(npy("{'descr': '<f4', 'descr': '<f4'}", "")),
             "x.npy: npy header: duplicate key 'descr'");
   EXPECT_EQ(error(npy("{'extra': 1}", "")), "x.npy: npy header: unknown key 'extra'");
-  EXPECT_EQ(error(npy("{'descr", "")), "x.npy: npy header: a string that starts at byte 1 does not end");
+  EXPECT_EQ(error(npy("{'descr", "")),
+            "x.npy: npy header: a string that starts at byte 1 does not end");
   EXPECT_EQ(error(npy(header("<f4", "()", "Maybe"), "abcd")),
             "x.npy: npy header: found 'M' at byte 34, expected True or False");
   EXPECT_EQ(error(npy(header("<f4", "()") + "x", "abcd")),

@@ -1,7 +1,7 @@
-//===- SafetensorsTest.cpp - .safetensors files -----------------------------------------------------===//
+//===- SafetensorsTest.cpp - .safetensors files ---------------------------===//
 
-#include "TemporaryFolder.h"
 #include "heddle/TensorIO/Safetensors.h"
+#include "TemporaryFolder.h"
 #include <cstring>
 #include <gtest/gtest.h>
 
@@ -54,7 +54,8 @@ TEST(SafetensorsTest, RoundTrips) {
 }
 
 TEST(SafetensorsTest, RefusesBrokenFraming) {
-  EXPECT_EQ(error("abc"), "w: has 3 bytes, expected at least 8 for the safetensors header's length");
+  EXPECT_EQ(error("abc"),
+            "w: has 3 bytes, expected at least 8 for the safetensors header's length");
   EXPECT_EQ(error(file("{}").substr(0, 9)),
             "w: safetensors header has 2 bytes, but only 1 are left in the file");
   EXPECT_EQ(error("PK\x03\x04zipzip"),
@@ -79,18 +80,20 @@ TEST(SafetensorsTest, RefusesBrokenEntries) {
             "w: tensor 'a': unknown key \"x\"");
   EXPECT_EQ(entry(R"({"dtype":1,"shape":[2],"data_offsets":[0,8]})"),
             "w: tensor 'a': dtype is number, expected a string");
-  EXPECT_EQ(entry(tensor("F8_E4M3", "[8]", "[0,8]")),
-            "w: tensor 'a': dtype \"F8_E4M3\" is not supported, expected one of F64 F32 F16 BF16 I64 "
-            "I32 I16 I8 U8 BOOL");
+  EXPECT_EQ(
+      entry(tensor("F8_E4M3", "[8]", "[0,8]")),
+      "w: tensor 'a': dtype \"F8_E4M3\" is not supported, expected one of F64 F32 F16 BF16 I64 "
+      "I32 I16 I8 U8 BOOL");
   EXPECT_EQ(entry(tensor("F32", "[-2]", "[0,8]")),
             "w: tensor 'a': shape is [-2], expected an array of integers of 0 or more");
   EXPECT_EQ(entry(tensor("F32", "[2.0]", "[0,8]")),
             "w: tensor 'a': shape is [2.0], expected an array of integers of 0 or more");
   EXPECT_EQ(entry(tensor("F32", "[2]", "[0]")),
             "w: tensor 'a': data_offsets is [0], expected two integers of 0 or more");
-  EXPECT_EQ(entry(tensor("F32", "[2]", "[0,12]")),
-            "w: tensor 'a': data offsets are [0, 12), expected a range within the file's 8 bytes of "
-            "data");
+  EXPECT_EQ(
+      entry(tensor("F32", "[2]", "[0,12]")),
+      "w: tensor 'a': data offsets are [0, 12), expected a range within the file's 8 bytes of "
+      "data");
   EXPECT_EQ(entry(tensor("F32", "[2]", "[8,0]")),
             "w: tensor 'a': data offsets are [8, 0), expected a range within the file's 8 bytes of "
             "data");
@@ -104,8 +107,8 @@ TEST(SafetensorsTest, RefusesBrokenEntries) {
 
 TEST(SafetensorsTest, RefusesOverlapsAndHoles) {
   auto two = [](const std::string &a, const std::string &b, size_t bytes) {
-    return error(file("{\"a\":" + tensor("F32", "[2]", a) + ",\"b\":" + tensor("F32", "[2]", b) + "}",
-                      bytes));
+    return error(file(
+        "{\"a\":" + tensor("F32", "[2]", a) + ",\"b\":" + tensor("F32", "[2]", b) + "}", bytes));
   };
   EXPECT_EQ(two("[0,8]", "[8,16]", 16), "");
   EXPECT_EQ(two("[8,16]", "[0,8]", 16), "");

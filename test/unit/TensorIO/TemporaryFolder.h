@@ -1,4 +1,4 @@
-//===- TemporaryFolder.h - a folder for files of one test -------------------------------------------===//
+//===- TemporaryFolder.h - a folder for files of one test -----------------===//
 
 #ifndef HEDDLE_TEST_UNIT_TENSORIO_TEMPORARYFOLDER_H
 #define HEDDLE_TEST_UNIT_TENSORIO_TEMPORARYFOLDER_H
