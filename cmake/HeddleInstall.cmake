@@ -3,10 +3,7 @@
 include(CMakePackageConfigHelpers)
 set(HEDDLE_CMAKE_INSTALL_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/Heddle)
 
-# heddle_add_library, heddle_add_plain_library and heddle_add_tool have listed their targets.
-get_property(heddle_mlir_libs GLOBAL PROPERTY HEDDLE_MLIR_LIBS)
-get_property(heddle_plain_libs GLOBAL PROPERTY HEDDLE_PLAIN_LIBS)
-set(heddle_libs ${heddle_mlir_libs} ${heddle_plain_libs})
+get_property(heddle_libs GLOBAL PROPERTY HEDDLE_LIBS)
 list(REMOVE_ITEM heddle_libs HeddleRuntimeForTests)
 install(TARGETS ${heddle_libs} EXPORT HeddleTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(EXPORT HeddleTargets NAMESPACE Heddle:: DESTINATION ${HEDDLE_CMAKE_INSTALL_DIR})

@@ -5,8 +5,8 @@
 //      becomes `causal`, and `causal` makes a right value redundant.
 //   2. A left value that no key can fall short of is -1. A window without any
 //      limit is dropped.
-//   3. With a single query `causal` hides nothing that kv_len or Lk does not
-//      hide already, and is dropped.
+//   3. A single query stands at the last key: limits on the right hide nothing
+//      that kv_len or Lk does not hide already, and are dropped.
 //   4. Operands that change nothing (mask of only true, bias of only 0) and an
 //      lse that nothing reads are dropped.
 //
@@ -24,8 +24,7 @@ namespace {
 struct NormalizeVisibility : OpRewritePattern<AttentionOp> {
   using OpRewritePattern::OpRewritePattern;
 
-  LogicalResult matchAndRewrite(AttentionOp op,
-                                PatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(AttentionOp op, PatternRewriter &rewriter) const override {
     int64_t queries = cast<RankedTensorType>(op.getQuery().getType()).getDimSize(1);
     int64_t keys = cast<RankedTensorType>(op.getKey().getType()).getDimSize(1);
     bool causal = op.getCausal();
@@ -38,8 +37,10 @@ struct NormalizeVisibility : OpRewritePattern<AttentionOp> {
     // p <= Lk - 1, so p - left <= 0 once left >= Lk - 1.
     if (!ShapedType::isDynamic(keys) && left >= keys - 1)
       left = -1;
-    if (queries == 1)
+    if (queries == 1) {
       causal = false;
+      right = -1;
+    }
 
     bool hasWindow = left != -1 || right != -1;
     if (causal == op.getCausal() && hasWindow == op.getWindow().has_value() &&
@@ -59,14 +60,11 @@ struct NormalizeVisibility : OpRewritePattern<AttentionOp> {
 struct DropNeutralOperands : OpRewritePattern<AttentionOp> {
   using OpRewritePattern::OpRewritePattern;
 
-  LogicalResult matchAndRewrite(AttentionOp op,
-                                PatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(AttentionOp op, PatternRewriter &rewriter) const override {
     DenseElementsAttr mask, bias;
-    bool dropMask = op.getMask() &&
-                    matchPattern(op.getMask(), m_Constant(&mask)) &&
+    bool dropMask = op.getMask() && matchPattern(op.getMask(), m_Constant(&mask)) &&
                     mask.isSplat() && mask.getSplatValue<bool>();
-    bool dropBias = op.getBias() &&
-                    matchPattern(op.getBias(), m_Constant(&bias)) &&
+    bool dropBias = op.getBias() && matchPattern(op.getBias(), m_Constant(&bias)) &&
                     bias.isSplat() && bias.getSplatValue<APFloat>().isZero();
     if (!dropMask && !dropBias)
       return rewriter.notifyMatchFailure(op, "no operand is neutral");
@@ -83,14 +81,12 @@ struct DropNeutralOperands : OpRewritePattern<AttentionOp> {
 struct DropUnusedLse : OpRewritePattern<AttentionOp> {
   using OpRewritePattern::OpRewritePattern;
 
-  LogicalResult matchAndRewrite(AttentionOp op,
-                                PatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(AttentionOp op, PatternRewriter &rewriter) const override {
     if (!op.getLse() || !op.getLse().use_empty())
       return rewriter.notifyMatchFailure(op, "no unused lse");
-    auto smaller = AttentionOp::create(
-        rewriter, op.getLoc(), TypeRange{op.getOutput().getType()},
-        op->getOperands(), op.getProperties(),
-        llvm::to_vector(op->getDiscardableAttrs()));
+    auto smaller = AttentionOp::create(rewriter, op.getLoc(), TypeRange{op.getOutput().getType()},
+                                       op->getOperands(), op.getProperties(),
+                                       llvm::to_vector(op->getDiscardableAttrs()));
     smaller.setReturnLse(false);
     rewriter.replaceAllUsesWith(op.getOutput(), smaller.getOutput());
     rewriter.eraseOp(op);
@@ -100,8 +96,6 @@ struct DropUnusedLse : OpRewritePattern<AttentionOp> {
 
 } // namespace
 
-void AttentionOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
-                                              MLIRContext *context) {
-  patterns.add<NormalizeVisibility, DropNeutralOperands, DropUnusedLse>(
-      context);
+void AttentionOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {
+  patterns.add<NormalizeVisibility, DropNeutralOperands, DropUnusedLse>(context);
 }

@@ -12,8 +12,7 @@ using namespace heddle::attn;
 // Assembly of the result types: `type` or `(type, type)`
 //===----------------------------------------------------------------------===//
 
-static ParseResult parseAttentionResultTypes(OpAsmParser &parser, Type &output,
-                                             Type &lse) {
+static ParseResult parseAttentionResultTypes(OpAsmParser &parser, Type &output, Type &lse) {
   if (failed(parser.parseOptionalLParen()))
     return parser.parseType(output);
   if (parser.parseType(output))
@@ -23,8 +22,7 @@ static ParseResult parseAttentionResultTypes(OpAsmParser &parser, Type &output,
   return parser.parseRParen();
 }
 
-static void printAttentionResultTypes(OpAsmPrinter &printer, Operation *,
-                                      Type output, Type lse) {
+static void printAttentionResultTypes(OpAsmPrinter &printer, Operation *, Type output, Type lse) {
   if (!lse) {
     printer << output;
     return;
@@ -36,38 +34,31 @@ static void printAttentionResultTypes(OpAsmPrinter &printer, Operation *,
 // Result types and shapes
 //===----------------------------------------------------------------------===//
 
-LogicalResult AttentionOp::inferReturnTypes(MLIRContext *context,
-                                            std::optional<Location>,
-                                            Adaptor adaptor,
-                                            SmallVectorImpl<Type> &results) {
+LogicalResult AttentionOp::inferReturnTypes(MLIRContext *context, std::optional<Location>,
+                                            Adaptor adaptor, SmallVectorImpl<Type> &results) {
   auto query = cast<RankedTensorType>(adaptor.getQuery().getType());
   auto key = cast<RankedTensorType>(adaptor.getKey().getType());
   auto value = cast<RankedTensorType>(adaptor.getValue().getType());
-  int64_t batch = knownDim(
-      query.getDimSize(0), knownDim(key.getDimSize(0), value.getDimSize(0)));
+  int64_t batch = knownDim(query.getDimSize(0), knownDim(key.getDimSize(0), value.getDimSize(0)));
   int64_t queries = query.getDimSize(1), heads = query.getDimSize(2);
-  results.push_back(RankedTensorType::get(
-      {batch, queries, heads, value.getDimSize(3)}, query.getElementType()));
+  results.push_back(
+      RankedTensorType::get({batch, queries, heads, value.getDimSize(3)}, query.getElementType()));
   if (adaptor.getReturnLse())
-    results.push_back(RankedTensorType::get({batch, heads, queries},
-                                            Float32Type::get(context)));
+    results.push_back(RankedTensorType::get({batch, heads, queries}, Float32Type::get(context)));
   return success();
 }
 
-bool AttentionOp::isCompatibleReturnTypes(TypeRange inferred,
-                                          TypeRange actual) {
+bool AttentionOp::isCompatibleReturnTypes(TypeRange inferred, TypeRange actual) {
   if (inferred.size() != actual.size())
     return false;
   for (auto [a, b] : llvm::zip(inferred, actual))
-    if (getElementTypeOrSelf(a) != getElementTypeOrSelf(b) ||
-        failed(verifyCompatibleShape(a, b)))
+    if (getElementTypeOrSelf(a) != getElementTypeOrSelf(b) || failed(verifyCompatibleShape(a, b)))
       return false;
   return true;
 }
 
-LogicalResult
-AttentionOp::reifyResultShapes(OpBuilder &builder,
-                               ReifiedRankedShapedTypeDims &shapes) {
+LogicalResult AttentionOp::reifyResultShapes(OpBuilder &builder,
+                                             ReifiedRankedShapedTypeDims &shapes) {
   SmallVector<OpFoldResult> query = dimsOf(builder, getLoc(), getQuery());
   SmallVector<OpFoldResult> value = dimsOf(builder, getLoc(), getValue());
   auto known = [&](Value result, SmallVector<OpFoldResult> dims) {
@@ -86,16 +77,15 @@ AttentionOp::reifyResultShapes(OpBuilder &builder,
 double AttentionOp::getScaleValue() {
   if (std::optional<APFloat> scale = getScale())
     return scale->convertToDouble();
-  return 1.0 / std::sqrt(static_cast<double>(
-                   cast<RankedTensorType>(getQuery().getType()).getDimSize(3)));
+  return 1.0 /
+         std::sqrt(static_cast<double>(cast<RankedTensorType>(getQuery().getType()).getDimSize(3)));
 }
 
 //===----------------------------------------------------------------------===//
 // Verifier
 //===----------------------------------------------------------------------===//
 
-static LogicalResult verifyHeads(AttentionOp op, int64_t queryHeads,
-                                 int64_t keyHeads) {
+static LogicalResult verifyHeads(AttentionOp op, int64_t queryHeads, int64_t keyHeads) {
   if (keyHeads == 0)
     return op.emitOpError("expected at least one key head, got 0");
   if (queryHeads == 0)
@@ -105,10 +95,8 @@ static LogicalResult verifyHeads(AttentionOp op, int64_t queryHeads,
     return success();
   InFlightDiagnostic diag = op.emitOpError()
                             << "expected query heads (" << queryHeads
-                            << ") to be a multiple of key heads (" << keyHeads
-                            << ")";
-  diag.attachNote(op.getKey().getLoc())
-      << "key has type " << op.getKey().getType();
+                            << ") to be a multiple of key heads (" << keyHeads << ")";
+  diag.attachNote(op.getKey().getLoc()) << "key has type " << op.getKey().getType();
   return diag;
 }
 
@@ -121,9 +109,8 @@ static LogicalResult verifyScoreOperand(AttentionOp op, NamedOperand operand,
     int64_t dim = operand.dim(index);
     if (dim == 1 || dimsAgree(dim, extent))
       continue;
-    return op.emitOpError() << "expected dimension " << index << " of "
-                            << operand.name << " (" << dim << ") to be 1 or "
-                            << extent;
+    return op.emitOpError() << "expected dimension " << index << " of " << operand.name << " ("
+                            << dim << ") to be 1 or " << extent;
   }
   return success();
 }
@@ -131,37 +118,30 @@ static LogicalResult verifyScoreOperand(AttentionOp op, NamedOperand operand,
 static LogicalResult verifyAttributes(AttentionOp op) {
   if (std::optional<ArrayRef<int64_t>> window = op.getWindow()) {
     if (window->size() != 2)
-      return op.emitOpError()
-             << "expected window to have 2 values (left, right), got "
-             << window->size();
-    for (auto [name, value] :
-         llvm::zip(ArrayRef<StringRef>{"left", "right"}, *window))
+      return op.emitOpError() << "expected window to have 2 values (left, right), got "
+                              << window->size();
+    for (auto [name, value] : llvm::zip(ArrayRef<StringRef>{"left", "right"}, *window))
       if (value < -1)
-        return op.emitOpError() << "expected the " << name
-                                << " value of window to be >= -1, got "
+        return op.emitOpError() << "expected the " << name << " value of window to be >= -1, got "
                                 << value;
   }
   constexpr double anything = -std::numeric_limits<double>::infinity();
-  if (op.getSoftcap() &&
-      failed(verifyNumber(op, "softcap", op.getSoftcap()->convertToDouble(), 0,
-                          /*exclusive=*/true)))
+  if (op.getSoftcap() && failed(verifyNumber(op, "softcap", op.getSoftcap()->convertToDouble(), 0,
+                                             /*exclusive=*/true)))
     return failure();
   if (op.getScale())
     return verifyNumber(op, "scale", op.getScale()->convertToDouble(), anything,
                         /*exclusive=*/true);
   int64_t dim = cast<RankedTensorType>(op.getQuery().getType()).getDimSize(3);
   if (ShapedType::isDynamic(dim))
-    return op.emitOpError(
-        "expected attribute scale, as dimension 3 of query is dynamic");
+    return op.emitOpError("expected attribute scale, as dimension 3 of query is dynamic");
   if (dim == 0)
-    return op.emitOpError(
-        "expected attribute scale, as dimension 3 of query is 0");
+    return op.emitOpError("expected attribute scale, as dimension 3 of query is 0");
   return success();
 }
 
 LogicalResult AttentionOp::verify() {
-  NamedOperand query{"query", getQuery()}, key{"key", getKey()},
-      value{"value", getValue()};
+  NamedOperand query{"query", getQuery()}, key{"key", getKey()}, value{"value", getValue()};
   if (failed(verifySameDim(*this, key, 0, query, 0)) ||
       failed(verifySameDim(*this, key, 3, query, 3)) ||
       failed(verifySameDim(*this, value, 0, query, 0)) ||
@@ -170,22 +150,17 @@ LogicalResult AttentionOp::verify() {
       failed(verifySameDim(*this, value, 2, key, 2)))
     return failure();
   int64_t keyHeads = knownDim(key.dim(2), value.dim(2));
-  if (failed(verifyHeads(*this, query.dim(2), keyHeads)) ||
-      failed(verifyAttributes(*this)))
+  if (failed(verifyHeads(*this, query.dim(2), keyHeads)) || failed(verifyAttributes(*this)))
     return failure();
 
-  int64_t batch =
-      knownDim(query.dim(0), knownDim(key.dim(0), value.dim(0)));
-  int64_t scores[] = {batch, query.dim(2), query.dim(1),
-                      knownDim(key.dim(1), value.dim(1))};
+  int64_t batch = knownDim(query.dim(0), knownDim(key.dim(0), value.dim(0)));
+  int64_t scores[] = {batch, query.dim(2), query.dim(1), knownDim(key.dim(1), value.dim(1))};
   if (failed(verifyScoreOperand(*this, {"bias", getBias()}, scores)) ||
       failed(verifyScoreOperand(*this, {"mask", getMask()}, scores)))
     return failure();
-  if (getSinks() &&
-      failed(verifySameDim(*this, {"sinks", getSinks()}, 0, query, 2)))
+  if (getSinks() && failed(verifySameDim(*this, {"sinks", getSinks()}, 0, query, 2)))
     return failure();
-  if (getKvLen() &&
-      failed(verifySameDim(*this, {"kv_len", getKvLen()}, 0, query, 0)))
+  if (getKvLen() && failed(verifySameDim(*this, {"kv_len", getKvLen()}, 0, query, 0)))
     return failure();
   if (getAlibiSlopes()) {
     NamedOperand slopes{"alibi_slopes", getAlibiSlopes()};

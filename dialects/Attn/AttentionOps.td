@@ -50,7 +50,7 @@ def Attn_AttentionOp : Attn_TensorOp<"attention",
     Constraints: Hq is a positive multiple of Hk > 0; `window` has two values,
     each >= -1; `softcap` is finite and > 0; `scale` is finite and 1 / sqrt(dk)
     by default (dk > 0). In bias and mask a dynamic dimension means the full
-    extent, a static 1 is broadcast.
+    extent, a static 1 is broadcast. To lower to linalg Hk must be static.
 
     Example:
 

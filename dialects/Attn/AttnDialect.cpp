@@ -10,17 +10,15 @@ namespace heddle::attn {
 
 static FailureOr<DenseF64ArrayAttr> parseRealList(AsmParser &parser) {
   SmallVector<double> values;
-  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
-        return parser.parseFloat(values.emplace_back());
-      }))
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square,
+                                     [&] { return parser.parseFloat(values.emplace_back()); }))
     return failure();
   return DenseF64ArrayAttr::get(parser.getContext(), values);
 }
 
 static void printRealList(AsmPrinter &printer, DenseF64ArrayAttr list) {
   printer << '[';
-  llvm::interleaveComma(list.asArrayRef(), printer,
-                        [&](double value) { printer << value; });
+  llvm::interleaveComma(list.asArrayRef(), printer, [&](double value) { printer << value; });
   printer << ']';
 }
 

@@ -7,9 +7,8 @@ using namespace mlir;
 using namespace heddle::attn;
 
 LogicalResult KvAppendOp::verify() {
-  NamedOperand keyCache{"key_cache", getKeyCache()},
-      valueCache{"value_cache", getValueCache()}, key{"key", getKey()},
-      value{"value", getValue()}, start{"start", getStart()};
+  NamedOperand keyCache{"key_cache", getKeyCache()}, valueCache{"value_cache", getValueCache()},
+      key{"key", getKey()}, value{"value", getValue()}, start{"start", getStart()};
   for (unsigned dim : {0, 1, 2})
     if (failed(verifySameDim(*this, valueCache, dim, keyCache, dim)))
       return failure();
@@ -28,9 +27,8 @@ LogicalResult KvAppendOp::verify() {
   return success();
 }
 
-LogicalResult
-KvAppendOp::reifyResultShapes(OpBuilder &builder,
-                              ReifiedRankedShapedTypeDims &shapes) {
+LogicalResult KvAppendOp::reifyResultShapes(OpBuilder &builder,
+                                            ReifiedRankedShapedTypeDims &shapes) {
   shapes.push_back(dimsOf(builder, getLoc(), getKeyCache()));
   shapes.push_back(dimsOf(builder, getLoc(), getValueCache()));
   return success();

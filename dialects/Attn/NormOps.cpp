@@ -7,22 +7,19 @@ using namespace mlir;
 using namespace heddle::attn;
 
 /// `parameter` has one element for each channel of `input`.
-static LogicalResult verifyChannels(Operation *op, NamedOperand parameter,
-                                    NamedOperand input) {
+static LogicalResult verifyChannels(Operation *op, NamedOperand parameter, NamedOperand input) {
   return verifySameDim(op, parameter, 0, input, input.type().getRank() - 1);
 }
 
 LogicalResult RmsNormOp::verify() {
-  if (failed(verifyChannels(*this, {"weight", getWeight()},
-                            {"input", getInput()})))
+  if (failed(verifyChannels(*this, {"weight", getWeight()}, {"input", getInput()})))
     return failure();
   return verifyNumber(*this, "eps", getEps().convertToDouble(), 0,
                       /*exclusive=*/false);
 }
 
-LogicalResult
-RmsNormOp::reifyResultShapes(OpBuilder &builder,
-                             ReifiedRankedShapedTypeDims &shapes) {
+LogicalResult RmsNormOp::reifyResultShapes(OpBuilder &builder,
+                                           ReifiedRankedShapedTypeDims &shapes) {
   shapes.push_back(dimsOf(builder, getLoc(), getInput()));
   return success();
 }
@@ -36,9 +33,8 @@ LogicalResult LayerNormOp::verify() {
                       /*exclusive=*/false);
 }
 
-LogicalResult
-LayerNormOp::reifyResultShapes(OpBuilder &builder,
-                               ReifiedRankedShapedTypeDims &shapes) {
+LogicalResult LayerNormOp::reifyResultShapes(OpBuilder &builder,
+                                             ReifiedRankedShapedTypeDims &shapes) {
   shapes.push_back(dimsOf(builder, getLoc(), getInput()));
   return success();
 }

@@ -19,24 +19,20 @@ double RopeOp::getAttentionFactorValue() {
   return getScaling() ? getScaling()->attentionFactor() : 1.0;
 }
 
-LogicalResult RopeOp::reifyResultShapes(OpBuilder &builder,
-                                        ReifiedRankedShapedTypeDims &shapes) {
+LogicalResult RopeOp::reifyResultShapes(OpBuilder &builder, ReifiedRankedShapedTypeDims &shapes) {
   shapes.push_back(dimsOf(builder, getLoc(), getInput()));
   return success();
 }
 
 static LogicalResult verifyRotaryDim(RopeOp op, int64_t headDim) {
   if (ShapedType::isDynamic(headDim) && !op.getRotaryDim())
-    return op.emitOpError(
-        "expected attribute rotary_dim, as dimension 3 of input is dynamic");
+    return op.emitOpError("expected attribute rotary_dim, as dimension 3 of input is dynamic");
   int64_t rotaryDim = op.getRotaryDimValue();
   if (rotaryDim <= 0 || rotaryDim % 2 != 0)
-    return op.emitOpError() << "expected rotary_dim to be even and > 0, got "
-                            << rotaryDim;
+    return op.emitOpError() << "expected rotary_dim to be even and > 0, got " << rotaryDim;
   if (!ShapedType::isDynamic(headDim) && rotaryDim > headDim)
     return op.emitOpError() << "expected rotary_dim (" << rotaryDim
-                            << ") to be at most dimension 3 of input ("
-                            << headDim << ")";
+                            << ") to be at most dimension 3 of input (" << headDim << ")";
   return success();
 }
 
@@ -50,9 +46,8 @@ static LogicalResult verifyFrequencies(RopeOp op) {
   int64_t rotaryDim = op.getRotaryDimValue();
   if (invFreq.value) {
     if (!dimsAgree(invFreq.dim(0), rotaryDim / 2))
-      return op.emitOpError()
-             << "expected inv_freq to have " << rotaryDim / 2
-             << " elements (rotary_dim / 2), got " << invFreq.dim(0);
+      return op.emitOpError() << "expected inv_freq to have " << rotaryDim / 2
+                              << " elements (rotary_dim / 2), got " << invFreq.dim(0);
     if (op.getScaling())
       return op.emitOpError("expected no scaling together with inv_freq");
     if (op.getLength())
@@ -63,11 +58,9 @@ static LogicalResult verifyFrequencies(RopeOp op) {
                           /*exclusive=*/true)))
     return failure();
   if (op.getLengthAttr() && op.getLengthAttr().getInt() < 0)
-    return op.emitOpError() << "expected length >= 0, got "
-                            << op.getLengthAttr().getInt();
+    return op.emitOpError() << "expected length >= 0, got " << op.getLengthAttr().getInt();
   if (op.getScaling())
-    return op.getScaling()->verifyFor(rotaryDim,
-                                      [&] { return op.emitOpError(); });
+    return op.getScaling()->verifyFor(rotaryDim, [&] { return op.emitOpError(); });
   return success();
 }
 
@@ -76,12 +69,10 @@ LogicalResult RopeOp::verify() {
   bool perBatch = positions.type().getRank() == 2;
   if ((perBatch && failed(verifySameDim(*this, positions, 0, input, 0))) ||
       failed(verifySameDim(*this, positions, perBatch ? 1 : 0, input, 1)) ||
-      failed(verifyRotaryDim(*this, input.dim(3))) ||
-      failed(verifyFrequencies(*this)))
+      failed(verifyRotaryDim(*this, input.dim(3))) || failed(verifyFrequencies(*this)))
     return failure();
   if (getAttentionFactor())
-    return verifyNumber(*this, "attention_factor",
-                        getAttentionFactor()->convertToDouble(), 0,
+    return verifyNumber(*this, "attention_factor", getAttentionFactor()->convertToDouble(), 0,
                         /*exclusive=*/true);
   return success();
 }
@@ -93,20 +84,15 @@ namespace {
 struct DropDefaultAttributes : OpRewritePattern<RopeOp> {
   using OpRewritePattern::OpRewritePattern;
 
-  LogicalResult matchAndRewrite(RopeOp op,
-                                PatternRewriter &rewriter) const override {
-    int64_t headDim =
-        cast<RankedTensorType>(op.getInput().getType()).getDimSize(3);
+  LogicalResult matchAndRewrite(RopeOp op, PatternRewriter &rewriter) const override {
+    int64_t headDim = cast<RankedTensorType>(op.getInput().getType()).getDimSize(3);
     std::optional<RopeScalingAttrInterface> scaling = op.getScaling();
     auto linear = llvm::dyn_cast_or_null<RopeLinearAttr>(op.getScalingAttr());
     bool dropDim = op.getRotaryDim() && op.getRotaryDimValue() == headDim;
     bool dropLinear = linear && linear.getFactor() == 1.0;
-    bool dropLength =
-        op.getLength() && !(scaling && scaling->dependsOnLength());
-    bool dropFactor =
-        op.getAttentionFactor() &&
-        op.getAttentionFactor()->convertToDouble() ==
-            (scaling ? scaling->attentionFactor() : 1.0);
+    bool dropLength = op.getLength() && !(scaling && scaling->dependsOnLength());
+    bool dropFactor = op.getAttentionFactor() && op.getAttentionFactor()->convertToDouble() ==
+                                                     (scaling ? scaling->attentionFactor() : 1.0);
     if (!dropDim && !dropLinear && !dropLength && !dropFactor)
       return rewriter.notifyMatchFailure(op, "no attribute is redundant");
     rewriter.modifyOpInPlace(op, [&] {
@@ -125,7 +111,6 @@ struct DropDefaultAttributes : OpRewritePattern<RopeOp> {
 
 } // namespace
 
-void RopeOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
-                                         MLIRContext *context) {
+void RopeOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {
   patterns.add<DropDefaultAttributes>(context);
 }

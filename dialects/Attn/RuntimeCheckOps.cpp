@@ -14,10 +14,8 @@ static constexpr unsigned maxMessageValues = 8;
 /// that reaching `op` means that the check has passed.
 static bool isRepeated(Operation *op) {
   for (Operation *user : op->getOperand(0).getUsers())
-    if (user != op && user->getBlock() == op->getBlock() &&
-        user->isBeforeInBlock(op) &&
-        OperationEquivalence::isEquivalentTo(
-            user, op, OperationEquivalence::IgnoreLocations))
+    if (user != op && user->getBlock() == op->getBlock() && user->isBeforeInBlock(op) &&
+        OperationEquivalence::isEquivalentTo(user, op, OperationEquivalence::IgnoreLocations))
       return true;
   return false;
 }
@@ -29,8 +27,7 @@ static bool isRepeated(Operation *op) {
 LogicalResult RequireOp::verify() {
   size_t count = getValues().size();
   if (count > maxMessageValues)
-    return emitOpError() << "expected at most " << maxMessageValues
-                         << " values, got " << count;
+    return emitOpError() << "expected at most " << maxMessageValues << " values, got " << count;
   // Looks at each {digits}; other braces are plain text.
   StringRef rest = getMessage();
   while (true) {
@@ -44,13 +41,11 @@ LogicalResult RequireOp::verify() {
     unsigned index = 0;
     if (digits.getAsInteger(10, index) || index >= count)
       return emitOpError() << "expected placeholder {" << digits
-                           << "} to be below the number of values (" << count
-                           << ")";
+                           << "} to be below the number of values (" << count << ")";
   }
 }
 
-LogicalResult RequireOp::canonicalize(RequireOp op,
-                                      PatternRewriter &rewriter) {
+LogicalResult RequireOp::canonicalize(RequireOp op, PatternRewriter &rewriter) {
   if (!matchPattern(op.getCondition(), m_One()) && !isRepeated(op))
     return rewriter.notifyMatchFailure(op, "the condition may be false");
   rewriter.eraseOp(op);
@@ -62,8 +57,7 @@ LogicalResult RequireOp::canonicalize(RequireOp op,
 //===----------------------------------------------------------------------===//
 
 void RequireRangeOp::getEffects(
-    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
-        &effects) {
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {
   effects.emplace_back(MemoryEffects::Write::get(), CallStatusResource::get());
   if (isa<MemRefType>(getValues().getType()))
     effects.emplace_back(MemoryEffects::Read::get(), &getValuesMutable(),
@@ -84,11 +78,9 @@ static bool holdsAlways(RequireRangeOp op) {
   });
 }
 
-LogicalResult RequireRangeOp::canonicalize(RequireRangeOp op,
-                                           PatternRewriter &rewriter) {
+LogicalResult RequireRangeOp::canonicalize(RequireRangeOp op, PatternRewriter &rewriter) {
   // The contents of a memref may have changed since an equal check.
-  bool repeated =
-      isa<RankedTensorType>(op.getValues().getType()) && isRepeated(op);
+  bool repeated = isa<RankedTensorType>(op.getValues().getType()) && isRepeated(op);
   if (!repeated && !holdsAlways(op))
     return rewriter.notifyMatchFailure(op, "the range may be left");
   rewriter.eraseOp(op);

@@ -2,6 +2,8 @@
 
 #include "VerifyUtils.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
 #include <cmath>
 
 using namespace mlir;
@@ -12,37 +14,38 @@ bool dimsAgree(int64_t a, int64_t b) {
   return ShapedType::isDynamic(a) || ShapedType::isDynamic(b) || a == b;
 }
 
-int64_t knownDim(int64_t a, int64_t b) {
-  return ShapedType::isDynamic(a) ? b : a;
-}
+int64_t knownDim(int64_t a, int64_t b) { return ShapedType::isDynamic(a) ? b : a; }
 
-LogicalResult verifySameDim(Operation *op, NamedOperand operand, unsigned dim,
-                            NamedOperand other, unsigned otherDim) {
+LogicalResult verifySameDim(Operation *op, NamedOperand operand, unsigned dim, NamedOperand other,
+                            unsigned otherDim) {
   if (dimsAgree(operand.dim(dim), other.dim(otherDim)))
     return success();
-  InFlightDiagnostic diag =
-      op->emitOpError() << "expected dimension " << dim << " of "
-                        << operand.name << " (" << operand.dim(dim)
-                        << ") to equal dimension " << otherDim << " of "
-                        << other.name << " (" << other.dim(otherDim) << ")";
-  diag.attachNote(other.value.getLoc())
-      << other.name << " has type " << other.type();
+  InFlightDiagnostic diag = op->emitOpError()
+                            << "expected dimension " << dim << " of " << operand.name << " ("
+                            << operand.dim(dim) << ") to equal dimension " << otherDim << " of "
+                            << other.name << " (" << other.dim(otherDim) << ")";
+  diag.attachNote(other.value.getLoc()) << other.name << " has type " << other.type();
   return diag;
 }
 
-LogicalResult verifyNumber(Operation *op, StringRef name, double value,
-                           double low, bool exclusive) {
+std::string numberText(double value) {
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::format("%.9g", value);
+  return text;
+}
+
+LogicalResult verifyNumber(Operation *op, StringRef name, double value, double low,
+                           bool exclusive) {
   bool inRange = exclusive ? value > low : value >= low;
   if (std::isfinite(value) && inRange)
     return success();
   InFlightDiagnostic diag = op->emitOpError() << "expected a finite " << name;
   if (std::isfinite(low))
-    diag << (exclusive ? " > " : " >= ") << low;
-  return diag << ", got " << value;
+    diag << (exclusive ? " > " : " >= ") << numberText(low);
+  return diag << ", got " << numberText(value);
 }
 
-SmallVector<OpFoldResult> dimsOf(OpBuilder &builder, Location loc,
-                                 Value value) {
+SmallVector<OpFoldResult> dimsOf(OpBuilder &builder, Location loc, Value value) {
   return tensor::getMixedSizes(builder, loc, value);
 }
 

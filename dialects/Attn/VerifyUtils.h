@@ -6,6 +6,7 @@
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Operation.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
+#include <string>
 
 namespace heddle::attn {
 
@@ -28,18 +29,19 @@ int64_t knownDim(int64_t a, int64_t b);
 
 /// Reports an error unless dimension `dim` of `operand` agrees with dimension
 /// `otherDim` of `other`.
-llvm::LogicalResult verifySameDim(mlir::Operation *op, NamedOperand operand,
-                                  unsigned dim, NamedOperand other,
-                                  unsigned otherDim);
+llvm::LogicalResult verifySameDim(mlir::Operation *op, NamedOperand operand, unsigned dim,
+                                  NamedOperand other, unsigned otherDim);
+
+/// A number as it is written by hand, such as 0.5 or 1e-05.
+std::string numberText(double value);
 
 /// Reports an error unless `value` is finite and at least `low` (above `low`
 /// if `exclusive`).
-llvm::LogicalResult verifyNumber(mlir::Operation *op, llvm::StringRef name,
-                                 double value, double low, bool exclusive);
+llvm::LogicalResult verifyNumber(mlir::Operation *op, llvm::StringRef name, double value,
+                                 double low, bool exclusive);
 
 /// The dimensions of `value` as attributes or `tensor.dim` operations.
-llvm::SmallVector<mlir::OpFoldResult> dimsOf(mlir::OpBuilder &builder,
-                                             mlir::Location loc,
+llvm::SmallVector<mlir::OpFoldResult> dimsOf(mlir::OpBuilder &builder, mlir::Location loc,
                                              mlir::Value value);
 
 } // namespace heddle::attn

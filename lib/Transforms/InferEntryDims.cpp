@@ -6,15 +6,20 @@
 //  2. tensor.dim: its result with the dimension read. tensor.empty, expand_shape, slices: a dynamic size operand with the dimension it
 //     sets; groups of one dimension in reshapes; casts; insertions with their destination.
 //  3. Elementwise ops: all operands and results. scf.for and scf.if: values that are carried or yielded.
+//  4. attn.require that two extents are equal, where both are extents of arguments: the border then checks it.
+//
+// In the end every extent that an argument has is read from the first argument that has it, so that equal extents are one value.
 //
 // A static extent gives its class that value. Whoever adds an op that ties dimensions in another way adds its rule here; a missing rule makes
 // names less shared, and the result dimension that depends on it an error, never a wrong number.
 //
 //===----------------------------------------------------------------------===//
 
+#include "heddle/Dialect/Attn/Attn.h"
 #include "heddle/Transforms/EntryAttributes.h"
 #include "heddle/Transforms/Passes.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -39,12 +44,33 @@ public:
         addTensor(result);
       addOp(op);
     });
+    // After all that is certain: what the program only asks for.
+    llvm::DenseSet<int> known = classesOfArguments(function);
+    function.walk([&](attn::RequireOp require) {
+      auto equal = require.getCondition().getDefiningOp<arith::CmpIOp>();
+      if (!equal || equal.getPredicate() != arith::CmpIPredicate::eq)
+        return;
+      int lhs = find(equal.getLhs(), -1), rhs = find(equal.getRhs(), -1);
+      if (known.contains(lhs) && known.contains(rhs)) {
+        join(lhs, rhs);
+        known.insert(root(lhs));
+      }
+    });
   }
 
   int find(Value value, int64_t dim) { return root(id(value, dim)); }
   std::optional<int64_t> constant(int classId) const { return constants[classId]; }
 
 private:
+  llvm::DenseSet<int> classesOfArguments(func::FuncOp function) {
+    llvm::DenseSet<int> classes;
+    for (Value argument : function.getArguments())
+      if (auto type = dyn_cast<RankedTensorType>(argument.getType()))
+        for (int64_t dim = 0; dim < type.getRank(); ++dim)
+          classes.insert(find(argument, dim));
+    return classes;
+  }
+
   // Index values are nodes of their own, with dimension -1.
   int id(Value value, int64_t dim) {
     auto [it, inserted] = ids.try_emplace({value, dim}, parents.size());
@@ -191,7 +217,10 @@ public:
         function.setArgAttr(i, nameAttr, builder.getStringAttr("arg" + Twine(i)));
       function.setArgAttr(i, dimsAttr, builder.getArrayAttr(dims));
     }
-    return nameResults();
+    if (failed(nameResults()))
+      return failure();
+    unifyExtents();
+    return success();
   }
 
 private:
@@ -271,6 +300,29 @@ private:
       function.setResultAttr(i, dimsAttr, builder.getArrayAttr(dims));
     }
     return success();
+  }
+
+  /// Reads each extent from the first argument that has it.
+  void unifyExtents() {
+    OpBuilder b = OpBuilder::atBlockBegin(&function.getBody().front());
+    llvm::DenseMap<int, Value> extents;
+    SmallVector<tensor::DimOp> reads;
+    function.walk([&](tensor::DimOp read) { reads.push_back(read); });
+    for (Value argument : function.getArguments())
+      for (int64_t dim = 0; dim < rank(argument); ++dim) {
+        int classId = classes.find(argument, dim);
+        if (extents.contains(classId))
+          continue;
+        Location loc = argument.getLoc();
+        extents[classId] =
+            classes.constant(classId)
+                ? Value(arith::ConstantIndexOp::create(b, loc, *classes.constant(classId)))
+                : Value(tensor::DimOp::create(b, loc, argument, dim));
+      }
+    for (tensor::DimOp read : reads)
+      if (std::optional<int64_t> dim = read.getConstantIndex())
+        if (Value extent = extents.lookup(classes.find(read.getSource(), *dim)))
+          read.getResult().replaceAllUsesWith(extent);
   }
 
   func::FuncOp function;

@@ -2,18 +2,15 @@
 //
 // 1. prefill sees the whole prompt at start 0 and fills the caches; the last position's logits give
 //    the first new token.
-// 2. decode sees one token a sequence at start L, L + 1, ... with the same caches and weights.
+// 2. decode sees the newest token of each sequence at start L, L + 1, ...
 //
 //===----------------------------------------------------------------------===//
 
 #include "Generate.h"
+#include "Decoder.h"
 #include "Progress.h"
-#include "RandomData.h"
 #include "TensorFiles.h"
-#include "Weights.h"
-#include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstdio>
 
 using namespace heddle;
@@ -35,40 +32,20 @@ struct Sequences {
 
 class Generator {
 public:
-  Generator(const Module &module, const Options &options) : module(module), options(options) {}
+  Generator(const Module &module, const Options &options)
+      : options(options), decoder(module, options, "--generate") {}
   Status run();
 
 private:
-  Result<const Entry *> findDecoderEntry(const char *name) const;
   Status readPrompt();
-  Status prepare(ArgumentSet &arguments, int64_t length, ArgumentSet *caches);
-  Status step(ArgumentSet &arguments, int64_t begin, int64_t length);
-  Status takeBest(const ArgumentSet &arguments, int64_t position);
+  Status checkCapacity() const;
+  Status takeBest(int64_t position);
   void print(double prefillSeconds, double decodeSeconds) const;
 
-  const Module &module;
   const Options &options;
+  Decoder decoder;
   Sequences sequences = {};
-  std::optional<Checkpoint> weights;
 };
-
-Result<const Entry *> Generator::findDecoderEntry(const char *name) const {
-  const Entry *entry = module.description().find(name);
-  if (!entry)
-    return Failure{module.path() + ": --generate needs the entries 'prefill' and 'decode', but '" +
-                   name + "' is missing"};
-  for (const char *argument : {"tokens", "start", "logits"}) {
-    const Argument *found = entry->find(argument);
-    bool fits = found && found->shape.size() == (argument[0] == 's'   ? 1u
-                                                 : argument[0] == 't' ? 2u
-                                                                      : 3u);
-    if (!fits || isFloat(found->dtype) != (argument[0] == 'l'))
-      return Failure{module.path() + ": --generate needs an argument '" + argument +
-                     "' of entry '" + name + "': integers tokens [B, L] and start [B], floats " +
-                     "logits [B, L, V]"};
-  }
-  return entry;
-}
 
 Status Generator::readPrompt() {
   TensorOption option = parseTensorPath(options.tokens);
@@ -95,86 +72,24 @@ Status Generator::readPrompt() {
   return {};
 }
 
-/// Fixes all shapes of an entry and allocates its arguments, sharing caches and weights.
-Status Generator::prepare(ArgumentSet &arguments, int64_t length, ArgumentSet *caches) {
-  const Entry &entry = arguments.entry();
-  auto hasSymbol = [&](const std::string &symbol) {
-    return std::find(entry.symbols.begin(), entry.symbols.end(), symbol) != entry.symbols.end();
-  };
-  bool capacityGiven = false;
-  for (const auto &[symbol, extent] : options.dims) {
-    capacityGiven |= symbol == "C";
-    // decode need not have all dimensions of prefill, which has checked the names.
-    if (caches && !hasSymbol(symbol))
-      continue;
-    if (Status status = arguments.setDim(symbol, extent, "--dim " + symbol); !status)
-      return status;
-  }
-  for (const char *name : {"tokens", "start"}) {
-    std::vector<int64_t> shape = {sequences.batch, length};
-    shape.resize(entry.find(name)->shape.size());
-    Result<Tensor> tensor = Tensor::zeros(entry.find(name)->dtype, shape);
-    if (!tensor)
-      return tensor.failure();
-    // Unlike an input from a file, this one is written between calls: the set keeps a copy.
-    if (Status status = arguments.giveOwned(name, std::move(*tensor), options.tokens); !status)
-      return status;
-  }
-  if (hasSymbol("C") && !capacityGiven)
-    if (Status status = arguments.setDim("C", sequences.length, "--generate"); !status)
-      return status;
-  for (const Argument &argument : entry.args) {
-    bool shared = argument.isCache() || argument.isWeight();
-    if (caches && shared && caches->entry().find(argument.name))
-      if (Status status = arguments.share(argument.name, *caches); !status)
-        return status;
-  }
-  if (weights)
-    if (Status status = giveWeights(*weights, arguments); !status)
-      return status;
-  return arguments.allocate(randomFiller(options.seed, module.description().vocabularySize));
+Status Generator::checkCapacity() const {
+  for (const auto &[symbol, extent] : options.dims)
+    if (symbol == "C" && extent < sequences.length - 1)
+      return Failure{"--dim C: a cache of " + std::to_string(extent) +
+                     " positions is too short, expected at least " +
+                     std::to_string(sequences.length - 1) + " (prompt of " +
+                     std::to_string(sequences.promptLength) + " and " +
+                     std::to_string(options.generate) + " new tokens)"};
+  return {};
 }
 
-/// Feeds the tokens [begin, begin + length) and keeps the best next one.
-Status Generator::step(ArgumentSet &arguments, int64_t begin, int64_t length) {
-  std::byte *tokens = arguments.mutableData("tokens");
-  std::byte *start = arguments.mutableData("start");
-  DType tokenType = arguments.entry().find("tokens")->dtype;
-  DType startType = arguments.entry().find("start")->dtype;
-  for (int64_t b = 0; b < sequences.batch; ++b) {
-    storeFromDouble(startType, start, size_t(b), double(begin));
-    for (int64_t t = 0; t < length; ++t)
-      storeFromDouble(tokenType, tokens, size_t(b * length + t),
-                      double(sequences.at(b, begin + t)));
-  }
-  if (Status status = arguments.call(module, options.threads); !status)
-    return status;
-  return takeBest(arguments, begin + length);
-}
-
-/// Stores the token with the largest logit, the lowest number among equals, at `position`.
-Status Generator::takeBest(const ArgumentSet &arguments, int64_t position) {
-  TensorView logits = arguments.view("logits");
-  int64_t length = logits.shape[1], vocabulary = logits.shape[2];
-  for (int64_t b = 0; b < sequences.batch; ++b) {
-    size_t row = size_t((b * length + length - 1) * vocabulary);
-    int64_t best = -1;
-    double largest = -INFINITY;
-    for (int64_t v = 0; v < vocabulary; ++v) {
-      double value = loadAsDouble(logits.dtype, logits.data, row + size_t(v));
-      if (std::isnan(value))
-        return Failure{"logits of sequence " + std::to_string(b) + " at position " +
-                       std::to_string(position - 1) + " contain NaN (token " + std::to_string(v) +
-                       ")"};
-      if (best < 0 || value > largest) {
-        best = v;
-        largest = value;
-      }
-    }
-    if (best < 0)
-      return Failure{module.path() + ": the vocabulary is empty"};
-    sequences.set(b, position, best);
-  }
+/// Stores the best next tokens at `position`.
+Status Generator::takeBest(int64_t position) {
+  Result<std::vector<int64_t>> best = decoder.bestTokens();
+  if (!best)
+    return best.failure();
+  for (int64_t b = 0; b < sequences.batch; ++b)
+    sequences.set(b, position, (*best)[size_t(b)]);
   return {};
 }
 
@@ -197,48 +112,40 @@ Status Generator::run() {
   for (const TensorOption &output : options.outputs)
     if (Status status = writer.check(output, DType::I64); !status)
       return status;
-  Result<const Entry *> prefillEntry = findDecoderEntry("prefill");
-  if (!prefillEntry)
-    return prefillEntry.failure();
-  Result<const Entry *> decodeEntry = findDecoderEntry("decode");
-  if (!decodeEntry)
-    return decodeEntry.failure();
+  if (Status status = decoder.find(); !status)
+    return status;
   if (Status status = readPrompt(); !status)
     return status;
-  for (const auto &[symbol, extent] : options.dims)
-    if (symbol == "C" && extent < sequences.length - 1)
-      return Failure{"--dim C: a cache of " + std::to_string(extent) +
-                     " positions is too short, expected at least " +
-                     std::to_string(sequences.length - 1) + " (prompt of " +
-                     std::to_string(sequences.promptLength) + " and " +
-                     std::to_string(options.generate) + " new tokens)"};
-
-  ArgumentSet prefill(**prefillEntry), decode(**decodeEntry);
+  if (Status status = checkCapacity(); !status)
+    return status;
   {
     Progress progress("loading");
-    Result<std::optional<Checkpoint>> checkpoint = openWeights(module, options);
-    if (!checkpoint)
-      return checkpoint.failure();
-    weights = std::move(*checkpoint);
-    if (Status status = prepare(prefill, sequences.promptLength, nullptr); !status)
+    Decoder::Extents extents = {sequences.batch, sequences.promptLength, sequences.length,
+                                options.generate > 1};
+    if (Status status = decoder.prepare(extents, options.tokens); !status)
       return status;
-    if (options.generate > 1)
-      if (Status status = prepare(decode, 1, &prefill); !status)
-        return status;
   }
+  auto tokenAt = [&](int64_t sequence, int64_t position) {
+    return sequences.at(sequence, position);
+  };
   using Clock = std::chrono::steady_clock;
   Clock::time_point begin = Clock::now();
   {
     Progress progress("running 'prefill'");
-    if (Status status = step(prefill, 0, sequences.promptLength); !status)
+    if (Status status = decoder.prefill(tokenAt); !status)
+      return status;
+    if (Status status = takeBest(sequences.promptLength); !status)
       return status;
   }
   Clock::time_point middle = Clock::now();
   {
     Progress progress("running 'decode'");
-    for (int64_t position = sequences.promptLength; position + 1 < sequences.length; ++position)
-      if (Status status = step(decode, position, 1); !status)
+    for (int64_t position = sequences.promptLength; position + 1 < sequences.length; ++position) {
+      if (Status status = decoder.decode(position, tokenAt); !status)
         return status;
+      if (Status status = takeBest(position + 1); !status)
+        return status;
+    }
   }
   std::chrono::duration<double> prefillTime = middle - begin, decodeTime = Clock::now() - middle;
   for (const TensorOption &output : options.outputs)

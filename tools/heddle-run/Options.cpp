@@ -39,6 +39,11 @@ Generating text (entries 'prefill' and 'decode'):
                          With these, --output tokens=FILE saves prompt and tokens as i64
                          [batch, length + N]; the cache has length + N positions unless --dim C=N
 
+Repeating a stored run (entries 'prefill' and 'decode'):
+  --replay FILE          feed the tokens of FILE.safetensors and compare the logits, limits as with
+                         --verify. It holds tokens [batch, L + N], prompt_length [1] = L,
+                         logits_prefill [batch, L, V] and logits_decode [batch, N, V]
+
 Other:
   --print-entries        list the entries with their arguments and stop
   --version              print the version and stop
@@ -173,6 +178,8 @@ Status Parser::parseOption(const std::string &name) {
     return take(options.weights);
   if (name == "--tokens")
     return take(options.tokens);
+  if (name == "--replay")
+    return take(options.replay);
   if (name == "--bench")
     return takeInteger(options.bench, 1, 1'000'000'000);
   if (name == "--generate")
@@ -207,13 +214,18 @@ Status Parser::parseOption(const std::string &name) {
 }
 
 Status Parser::checkCombinations() const {
-  if ((rtolGiven || options.atol) && options.verify.empty())
+  if ((rtolGiven || options.atol) && options.verify.empty() && options.replay.empty())
     return Failure{std::string(rtolGiven ? "--rtol" : "--atol") + " needs --verify"};
+  bool calls =
+      !options.entry.empty() || !options.inputs.empty() || !options.verify.empty() || options.bench;
+  if (!options.replay.empty() && (calls || options.generate || !options.outputs.empty()))
+    return Failure{"--replay does not go with --entry, --input, --output, --verify, --bench or "
+                   "--generate"};
   if (options.tokens.empty() != (options.generate == 0))
     return Failure{options.generate ? "--generate needs --tokens" : "--tokens needs --generate"};
   if (!options.generate)
     return {};
-  if (!options.entry.empty() || !options.inputs.empty() || !options.verify.empty() || options.bench)
+  if (calls)
     return Failure{"--generate does not go with --entry, --input, --verify or --bench"};
   for (const TensorOption &output : options.outputs)
     if (output.name != "tokens")

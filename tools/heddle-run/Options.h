@@ -26,6 +26,7 @@ struct Options {
   std::vector<std::pair<std::string, int64_t>> dims;
   std::string weights;
   std::string tokens; // FILE or FILE.safetensors:TENSOR
+  std::string replay; // FILE.safetensors
   double rtol = 1e-5;
   std::optional<double> atol;
   std::optional<uint64_t> seed;

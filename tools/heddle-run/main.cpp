@@ -1,6 +1,7 @@
 //===- main.cpp - heddle-run: calls an entry of a compiled module ---------===//
 
 #include "Generate.h"
+#include "Replay.h"
 #include "SingleRun.h"
 #include <cstdio>
 
@@ -18,6 +19,8 @@ static Status runModule(const Module &module, const Options &options) {
   }
   if (options.generate)
     return generate(module, options);
+  if (!options.replay.empty())
+    return replay(module, options);
   Result<const Entry *> entry = module.findEntry(options.entry);
   if (!entry)
     return entry.failure();

@@ -30,6 +30,9 @@ struct DecoderBuildOptions {
 /// Loads the dialects that the builders use.
 void loadDecoderDialects(mlir::MLIRContext &context);
 
+/// The attribute of attn.rope for a scaling; null for plain frequencies.
+mlir::Attribute ropeScalingAttr(mlir::MLIRContext &context, const RopeConfig &rope);
+
 /// Builds a module with the entries
 ///   prefill(tokens [B,L] i64, start [B] i32, caches, weights) -> logits, caches
 ///   decode (tokens [B,1] i64, ...the same) -> logits [B,1,V], caches

@@ -24,6 +24,7 @@ def InferEntryDimsPass : Pass<"infer-entry-dims", "mlir::ModuleOp"> {
     func.func @f(%x: tensor<?x4xf32> {heddle.dims = ["d0", 4], heddle.name = "arg0"}, %y: tensor<?x4xf32> {heddle.dims = ["d0", 4], ...
     ```
   }];
+  let dependentDialects = ["mlir::arith::ArithDialect", "mlir::tensor::TensorDialect"];
 }
 
 def MoveChecksFirstPass : Pass<"move-checks-first", "mlir::func::FuncOp"> {

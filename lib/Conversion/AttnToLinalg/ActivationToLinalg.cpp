@@ -17,8 +17,7 @@ static Scalar gelu(Scalar x) {
 
 static Scalar geluTanh(Scalar x) {
   constexpr double sqrtTwoOverPi = 0.79788456080286535588;
-  return 0.5 * x *
-         (1.0 + tanh(sqrtTwoOverPi * (x + 0.044715 * (x * x * x))));
+  return 0.5 * x * (1.0 + tanh(sqrtTwoOverPi * (x + 0.044715 * (x * x * x))));
 }
 
 static Scalar activate(ActivationKind kind, Scalar x) {
@@ -56,17 +55,15 @@ namespace {
 struct ActivationToLinalg : AttnToLinalgPattern<ActivationOp> {
   using AttnToLinalgPattern::AttnToLinalgPattern;
 
-  LogicalResult
-  matchAndRewrite(ActivationOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(ActivationOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
     TensorEmitter emit(op.getLoc(), rewriter);
     Value input = adaptor.getInput();
     Shape shape = emit.shapeOf(input);
     Type element = getElementTypeOrSelf(input), compute = computeType(input);
     auto all = llvm::to_vector(llvm::seq<unsigned>(0, shape.size()));
     Value result = emit.elementwise(
-        shape, element, {{input, all}},
-        [&](TensorEmitter &, ArrayRef<Scalar> args) {
+        shape, element, {{input, all}}, [&](TensorEmitter &, ArrayRef<Scalar> args) {
           return activate(op.getKind(), args[0].to(compute)).to(element);
         });
     rewriter.replaceOp(op, result);
@@ -77,21 +74,19 @@ struct ActivationToLinalg : AttnToLinalgPattern<ActivationOp> {
 struct GluToLinalg : AttnToLinalgPattern<GluOp> {
   using AttnToLinalgPattern::AttnToLinalgPattern;
 
-  LogicalResult
-  matchAndRewrite(GluOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(GluOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
     TensorEmitter emit(op.getLoc(), rewriter);
     Value input = adaptor.getGate();
     Shape shape = emit.shapeOf(input);
     Type element = getElementTypeOrSelf(input), compute = computeType(input);
     auto all = llvm::to_vector(llvm::seq<unsigned>(0, shape.size()));
-    Value result = emit.elementwise(
-        shape, element, {{input, all}, {adaptor.getUp(), all}},
-        [&](TensorEmitter &, ArrayRef<Scalar> args) {
-          return gate(op.getKind(), args[0].to(compute), args[1].to(compute),
-                      op.getLimitValue())
-              .to(element);
-        });
+    Value result = emit.elementwise(shape, element, {{input, all}, {adaptor.getUp(), all}},
+                                    [&](TensorEmitter &, ArrayRef<Scalar> args) {
+                                      return gate(op.getKind(), args[0].to(compute),
+                                                  args[1].to(compute), op.getLimitValue())
+                                          .to(element);
+                                    });
     rewriter.replaceOp(op, result);
     return success();
   }
@@ -99,8 +94,6 @@ struct GluToLinalg : AttnToLinalgPattern<GluOp> {
 
 } // namespace
 
-void heddle::populateActivationToLinalg(RewritePatternSet &patterns,
-                                        AccumulateType accumulate) {
-  patterns.add<ActivationToLinalg, GluToLinalg>(patterns.getContext(),
-                                                accumulate);
+void heddle::populateActivationToLinalg(RewritePatternSet &patterns, AccumulateType accumulate) {
+  patterns.add<ActivationToLinalg, GluToLinalg>(patterns.getContext(), accumulate);
 }

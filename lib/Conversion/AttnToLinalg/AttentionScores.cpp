@@ -26,15 +26,13 @@ enum ScoreDim : unsigned { b, h, r, i, j, d };
 
 /// Query heads per key head. Whether a dynamic number of query heads is a
 /// multiple shows only at run time.
-static OpFoldResult emitGroup(TensorEmitter &emit, OpFoldResult queryHeads,
-                              int64_t keyHeads) {
+static OpFoldResult emitGroup(TensorEmitter &emit, OpFoldResult queryHeads, int64_t keyHeads) {
   if (std::optional<int64_t> known = getConstantIntValue(queryHeads))
     return emit.getIndexAttr(*known / keyHeads);
   Value query = emit.asIndex(queryHeads), key = emit.index(keyHeads);
   Value group = arith::DivSIOp::create(emit, query, key);
   Value product = arith::MulIOp::create(emit, group, key);
-  Value divides = arith::CmpIOp::create(emit, arith::CmpIPredicate::eq, product,
-                                        query);
+  Value divides = arith::CmpIOp::create(emit, arith::CmpIPredicate::eq, product, query);
   RequireOp::create(emit, divides,
                     "attention: query heads ({0}) are not a multiple of key "
                     "heads ({1})",
@@ -42,21 +40,18 @@ static OpFoldResult emitGroup(TensorEmitter &emit, OpFoldResult queryHeads,
   return group;
 }
 
-AttentionParts::AttentionParts(TensorEmitter &emit, AttentionOp op,
-                               AttentionOp::Adaptor operands, Type compute)
+AttentionParts::AttentionParts(TensorEmitter &emit, AttentionOp op, AttentionOp::Adaptor operands,
+                               Type compute)
     : op(op), operands(operands), compute(compute) {
-  Value query = operands.getQuery(), key = operands.getKey(),
-        value = operands.getValue();
+  Value query = operands.getQuery(), key = operands.getKey(), value = operands.getValue();
   batch = emit.sizeOf({{query, 0}, {key, 0}, {value, 0}});
   queries = emit.sizeOf({{query, 1}});
   keyHeads = emit.sizeOf({{key, 2}, {value, 2}});
   keys = emit.sizeOf({{key, 1}, {value, 1}});
   valueDim = emit.sizeOf({{value, 3}});
-  group = emitGroup(emit, emit.sizeOf({{query, 2}}),
-                    *getConstantIntValue(keyHeads));
+  group = emitGroup(emit, emit.sizeOf({{query, 2}}), *getConstantIntValue(keyHeads));
   if (operands.getKvLen())
-    RequireRangeOp::create(emit, operands.getKvLen(), emit.index(0),
-                           emit.asIndex(keys), "kv_len");
+    RequireRangeOp::create(emit, operands.getKvLen(), emit.index(0), emit.asIndex(keys), "kv_len");
 }
 
 //===----------------------------------------------------------------------===//
@@ -65,8 +60,7 @@ AttentionParts::AttentionParts(TensorEmitter &emit, AttentionOp op,
 
 /// A bias or mask, viewed without its unit dimensions, which are broadcast,
 /// and with its heads split like those of the query.
-static TensorEmitter::Input scoreInput(TensorEmitter &emit,
-                                       const AttentionParts &parts,
+static TensorEmitter::Input scoreInput(TensorEmitter &emit, const AttentionParts &parts,
                                        Value operand) {
   auto type = cast<RankedTensorType>(operand.getType());
   SmallVector<int64_t> kept;
@@ -108,13 +102,11 @@ static TensorEmitter::Input scoreInput(TensorEmitter &emit,
 }
 
 /// Slopes are [Hq] or [B, Hq].
-static TensorEmitter::Input slopeInput(TensorEmitter &emit,
-                                       const AttentionParts &parts) {
+static TensorEmitter::Input slopeInput(TensorEmitter &emit, const AttentionParts &parts) {
   AttentionOp::Adaptor operands = parts.operands;
   Value slopes = operands.getAlibiSlopes();
   bool perBatch = cast<RankedTensorType>(slopes.getType()).getRank() == 2;
-  Value split =
-      emit.splitDim(slopes, perBatch ? 1 : 0, parts.keyHeads, parts.group);
+  Value split = emit.splitDim(slopes, perBatch ? 1 : 0, parts.keyHeads, parts.group);
   if (perBatch)
     return {split, {b, h, r}};
   return {split, {h, r}};
@@ -141,12 +133,11 @@ struct Positions {
 } // namespace
 
 static bool usesPositions(AttentionOp op) {
-  return op.getKvLen() || op.getAlibiSlopes() || op.getCausal() ||
-         op.getWindowLeft() >= 0 || op.getWindowRight() >= 0;
+  return op.getKvLen() || op.getAlibiSlopes() || op.getCausal() || op.getWindowLeft() >= 0 ||
+         op.getWindowRight() >= 0;
 }
 
-static Positions emitPositions(TensorEmitter &body, Value kvLen, Value queries,
-                               Value keys) {
+static Positions emitPositions(TensorEmitter &body, Value kvLen, Value queries, Value keys) {
   Positions at;
   Value query = linalg::IndexOp::create(body, i);
   at.key = linalg::IndexOp::create(body, j);
@@ -158,19 +149,17 @@ static Positions emitPositions(TensorEmitter &body, Value kvLen, Value queries,
 }
 
 /// The conjunction of all rules of visibility; null if every key is visible.
-static Value emitVisible(TensorEmitter &body, AttentionOp op,
-                         const ScoreTerms &terms, const Positions &at) {
+static Value emitVisible(TensorEmitter &body, AttentionOp op, const ScoreTerms &terms,
+                         const Positions &at) {
   Value visible;
   auto require = [&](Value condition) {
-    visible = visible ? Value(arith::AndIOp::create(body, visible, condition))
-                      : condition;
+    visible = visible ? Value(arith::AndIOp::create(body, visible, condition)) : condition;
   };
   auto atMost = [&](Value a, Value limit) {
     require(arith::CmpIOp::create(body, arith::CmpIPredicate::sle, a, limit));
   };
   if (terms.kvLen)
-    require(arith::CmpIOp::create(body, arith::CmpIPredicate::slt, at.key,
-                                  at.length));
+    require(arith::CmpIOp::create(body, arith::CmpIPredicate::slt, at.key, at.length));
   if (op.getCausal())
     atMost(at.distance, body.index(0));
   if (op.getWindowLeft() >= 0) {
@@ -184,18 +173,14 @@ static Value emitVisible(TensorEmitter &body, AttentionOp op,
   return visible;
 }
 
-Value heddle::emitMaskedScores(TensorEmitter &emit,
-                               const AttentionParts &parts) {
+Value heddle::emitMaskedScores(TensorEmitter &emit, const AttentionParts &parts) {
   AttentionOp op = parts.op;
   AttentionOp::Adaptor operands = parts.operands;
   Type compute = parts.compute;
-  Shape shape = {parts.batch, parts.keyHeads, parts.group, parts.queries,
-                 parts.keys};
-  Value query =
-      emit.splitDim(operands.getQuery(), 2, parts.keyHeads, parts.group);
-  Value raw =
-      emit.contract(query, {b, i, h, r, d}, operands.getKey(), {b, j, h, d},
-                    shape, {b, h, r, i, j}, /*loops=*/6, compute);
+  Shape shape = {parts.batch, parts.keyHeads, parts.group, parts.queries, parts.keys};
+  Value query = emit.splitDim(operands.getQuery(), 2, parts.keyHeads, parts.group);
+  Value raw = emit.contract(query, {b, i, h, r, d}, operands.getKey(), {b, j, h, d}, shape,
+                            {b, h, r, i, j}, /*loops=*/6, compute);
 
   // Optional operands follow the raw scores, in this order.
   SmallVector<TensorEmitter::Input> inputs = {{raw, {b, h, r, i, j}}};
@@ -210,37 +195,35 @@ Value heddle::emitMaskedScores(TensorEmitter &emit,
 
   Value queries = emit.asIndex(parts.queries), keys = emit.asIndex(parts.keys);
   double scale = op.getScaleValue();
-  return emit.elementwise(
-      shape, compute, inputs,
-      [&](TensorEmitter &body, ArrayRef<Scalar> args) {
-        const Scalar *next = args.begin() + 1;
-        ScoreTerms terms;
-        if (operands.getAlibiSlopes())
-          terms.slope = *next++;
-        if (operands.getBias())
-          terms.bias = *next++;
-        if (operands.getMask())
-          terms.mask = *next++;
-        if (operands.getKvLen())
-          terms.kvLen = *next++;
-        Positions at;
-        if (usesPositions(op))
-          at = emitPositions(body, terms.kvLen, queries, keys);
+  return emit.elementwise(shape, compute, inputs, [&](TensorEmitter &body, ArrayRef<Scalar> args) {
+    const Scalar *next = args.begin() + 1;
+    ScoreTerms terms;
+    if (operands.getAlibiSlopes())
+      terms.slope = *next++;
+    if (operands.getBias())
+      terms.bias = *next++;
+    if (operands.getMask())
+      terms.mask = *next++;
+    if (operands.getKvLen())
+      terms.kvLen = *next++;
+    Positions at;
+    if (usesPositions(op))
+      at = emitPositions(body, terms.kvLen, queries, keys);
 
-        Scalar s = args[0] * scale;
-        if (op.getSoftcap()) {
-          double softcap = op.getSoftcap()->convertToDouble();
-          s = softcap * tanh(s / softcap);
-        }
-        if (terms.slope) {
-          Scalar slope = body.scalar(terms.slope).to(compute);
-          s = s - slope * abs(body.indexToFloat(at.distance, compute));
-        }
-        if (terms.bias)
-          s = s + body.scalar(terms.bias).to(compute);
-        constexpr double infinity = std::numeric_limits<double>::infinity();
-        if (Value visible = emitVisible(body, op, terms, at))
-          s = select(visible, s, s.constant(-infinity));
-        return s;
-      });
+    Scalar s = args[0] * scale;
+    if (op.getSoftcap()) {
+      double softcap = op.getSoftcap()->convertToDouble();
+      s = softcap * tanh(s / softcap);
+    }
+    if (terms.slope) {
+      Scalar slope = body.scalar(terms.slope).to(compute);
+      s = s - slope * abs(body.indexToFloat(at.distance, compute));
+    }
+    if (terms.bias)
+      s = s + body.scalar(terms.bias).to(compute);
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    if (Value visible = emitVisible(body, op, terms, at))
+      s = select(visible, s, s.constant(-infinity));
+    return s;
+  });
 }

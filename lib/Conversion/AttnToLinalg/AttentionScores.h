@@ -13,8 +13,8 @@ namespace heddle {
 struct AttentionParts {
   /// Emits the extents and the run-time checks of heads and kv_len. The number
   /// of key heads must be static.
-  AttentionParts(TensorEmitter &emit, attn::AttentionOp op,
-                 attn::AttentionOp::Adaptor operands, mlir::Type compute);
+  AttentionParts(TensorEmitter &emit, attn::AttentionOp op, attn::AttentionOp::Adaptor operands,
+                 mlir::Type compute);
 
   attn::AttentionOp op;
   attn::AttentionOp::Adaptor operands;

@@ -12,8 +12,7 @@ namespace heddle {
 #define GEN_PASS_DEF_ATTNTOLINALGPASS
 #include "heddle/Conversion/AttnToLinalg/Passes.h.inc"
 
-void populateAttnToLinalgPatterns(RewritePatternSet &patterns,
-                                  AccumulateType accumulate) {
+void populateAttnToLinalgPatterns(RewritePatternSet &patterns, AccumulateType accumulate) {
   populateActivationToLinalg(patterns, accumulate);
   populateAttentionToLinalg(patterns, accumulate);
   populateCacheToLinalg(patterns, accumulate);
@@ -23,18 +22,34 @@ void populateAttnToLinalgPatterns(RewritePatternSet &patterns,
 
 namespace {
 
+/// Refuses by name what the patterns cannot lower.
+LogicalResult verifyInput(Operation *root) {
+  WalkResult result = root->walk([](attn::AttentionOp op) {
+    auto key = cast<RankedTensorType>(op.getKey().getType());
+    auto value = cast<RankedTensorType>(op.getValue().getType());
+    if (!key.isDynamicDim(2) || !value.isDynamicDim(2))
+      return WalkResult::advance();
+    op.emitOpError() << "expected a static number of key heads to lower to "
+                        "linalg, key has type "
+                     << key;
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
 struct AttnToLinalgPass : impl::AttnToLinalgPassBase<AttnToLinalgPass> {
   using AttnToLinalgPassBase::AttnToLinalgPassBase;
 
   void runOnOperation() override {
+    if (failed(verifyInput(getOperation())))
+      return signalPassFailure();
     ConversionTarget target(getContext());
     target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
     target.addIllegalDialect<attn::AttnDialect>();
     target.addLegalOp<attn::RequireOp, attn::RequireRangeOp>();
     RewritePatternSet patterns(&getContext());
     populateAttnToLinalgPatterns(patterns, accumulate);
-    if (failed(applyPartialConversion(getOperation(), target,
-                                      std::move(patterns))))
+    if (failed(applyPartialConversion(getOperation(), target, std::move(patterns))))
       signalPassFailure();
   }
 };

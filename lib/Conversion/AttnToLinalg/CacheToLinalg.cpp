@@ -23,8 +23,8 @@ struct NamedTensor {
 };
 
 /// States that dimension `dim` of `a` equals dimension `otherDim` of `b`.
-void emitSameDim(TensorEmitter &emit, NamedTensor a, unsigned dim,
-                 NamedTensor b, unsigned otherDim) {
+void emitSameDim(TensorEmitter &emit, NamedTensor a, unsigned dim, NamedTensor b,
+                 unsigned otherDim) {
   OpFoldResult left = emit.sizeOf({{a.tensor, dim}});
   OpFoldResult right = emit.sizeOf({{b.tensor, otherDim}});
   if (getConstantIntValue(left) && getConstantIntValue(right))
@@ -32,11 +32,9 @@ void emitSameDim(TensorEmitter &emit, NamedTensor a, unsigned dim,
   Value x = emit.asIndex(left), y = emit.asIndex(right);
   if (x == y)
     return;
-  Value same =
-      arith::CmpIOp::create(emit, arith::CmpIPredicate::eq, x, y);
+  Value same = arith::CmpIOp::create(emit, arith::CmpIPredicate::eq, x, y);
   std::string text = ("kv_append: dimension " + Twine(dim) + " of " + a.name +
-                      " is {0}, expected {1} like dimension " +
-                      Twine(otherDim) + " of " + b.name)
+                      " is {0}, expected {1} like dimension " + Twine(otherDim) + " of " + b.name)
                          .str();
   RequireOp::create(emit, same, text, ValueRange{x, y});
 }
@@ -44,27 +42,25 @@ void emitSameDim(TensorEmitter &emit, NamedTensor a, unsigned dim,
 struct KvAppendToLinalg : AttnToLinalgPattern<KvAppendOp> {
   using AttnToLinalgPattern::AttnToLinalgPattern;
 
-  LogicalResult
-  matchAndRewrite(KvAppendOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(KvAppendOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
     TensorEmitter emit(op.getLoc(), rewriter);
     emitChecks(emit, adaptor);
 
     Value key = convert(emit, adaptor.getKey(), adaptor.getKeyCache());
     Value value = convert(emit, adaptor.getValue(), adaptor.getValueCache());
-    Value batch = emit.asIndex(
-        emit.sizeOf({{adaptor.getKeyCache(), 0}, {adaptor.getKey(), 0}}));
-    auto loop = scf::ForOp::create(
-        emit, emit.index(0), batch, emit.index(1),
-        ValueRange{adaptor.getKeyCache(), adaptor.getValueCache()},
-        [&](OpBuilder &nested, Location loc, Value sequence, ValueRange caches) {
-          TensorEmitter body(loc, nested);
-          Value start = body.toIndex(tensor::ExtractOp::create(
-              body, adaptor.getStart(), ValueRange{sequence}));
-          Value keys = insertRows(body, key, caches[0], sequence, start);
-          Value values = insertRows(body, value, caches[1], sequence, start);
-          scf::YieldOp::create(body, ValueRange{keys, values});
-        });
+    Value batch = emit.asIndex(emit.sizeOf({{adaptor.getKeyCache(), 0}, {adaptor.getKey(), 0}}));
+    auto loop =
+        scf::ForOp::create(emit, emit.index(0), batch, emit.index(1),
+                           ValueRange{adaptor.getKeyCache(), adaptor.getValueCache()},
+                           [&](OpBuilder &nested, Location loc, Value sequence, ValueRange caches) {
+                             TensorEmitter body(loc, nested);
+                             Value start = body.toIndex(tensor::ExtractOp::create(
+                                 body, adaptor.getStart(), ValueRange{sequence}));
+                             Value keys = insertRows(body, key, caches[0], sequence, start);
+                             Value values = insertRows(body, value, caches[1], sequence, start);
+                             scf::YieldOp::create(body, ValueRange{keys, values});
+                           });
     rewriter.replaceOp(op, loop.getResults());
     return success();
   }
@@ -72,9 +68,8 @@ struct KvAppendToLinalg : AttnToLinalgPattern<KvAppendOp> {
 private:
   void emitChecks(TensorEmitter &emit, OpAdaptor adaptor) const {
     NamedTensor keyCache{"key_cache", adaptor.getKeyCache()},
-        valueCache{"value_cache", adaptor.getValueCache()},
-        key{"key", adaptor.getKey()}, value{"value", adaptor.getValue()},
-        start{"start", adaptor.getStart()};
+        valueCache{"value_cache", adaptor.getValueCache()}, key{"key", adaptor.getKey()},
+        value{"value", adaptor.getValue()}, start{"start", adaptor.getStart()};
     for (unsigned dim : {0, 1, 2})
       emitSameDim(emit, valueCache, dim, keyCache, dim);
     for (unsigned dim : {0, 2, 3}) {
@@ -85,10 +80,8 @@ private:
     emitSameDim(emit, start, 0, keyCache, 0);
 
     // 0 <= start <= C - n.
-    Value capacity = emit.asIndex(
-        emit.sizeOf({{keyCache.tensor, 1}, {valueCache.tensor, 1}}));
-    Value rows =
-        emit.asIndex(emit.sizeOf({{key.tensor, 1}, {value.tensor, 1}}));
+    Value capacity = emit.asIndex(emit.sizeOf({{keyCache.tensor, 1}, {valueCache.tensor, 1}}));
+    Value rows = emit.asIndex(emit.sizeOf({{key.tensor, 1}, {value.tensor, 1}}));
     Value last = arith::SubIOp::create(emit, capacity, rows);
     RequireRangeOp::create(emit, start.tensor, emit.index(0), last, "start");
   }
@@ -98,11 +91,9 @@ private:
     Type element = getElementTypeOrSelf(cache);
     if (getElementTypeOrSelf(rows) == element)
       return rows;
-    return emit.elementwise(emit.shapeOf(rows), element,
-                            {{rows, {0, 1, 2, 3}}},
-                            [&](TensorEmitter &, ArrayRef<Scalar> args) {
-                              return args[0].to(element);
-                            });
+    return emit.elementwise(
+        emit.shapeOf(rows), element, {{rows, {0, 1, 2, 3}}},
+        [&](TensorEmitter &, ArrayRef<Scalar> args) { return args[0].to(element); });
   }
 
   /// cache[sequence, start : start + n] = rows[sequence].
@@ -113,15 +104,13 @@ private:
     sizes[0] = one;
     Shape from = {sequence, zero, zero, zero};
     Shape to = {sequence, start, zero, zero};
-    Value part =
-        tensor::ExtractSliceOp::create(emit, rows, from, sizes, strides);
+    Value part = tensor::ExtractSliceOp::create(emit, rows, from, sizes, strides);
     return tensor::InsertSliceOp::create(emit, part, cache, to, sizes, strides);
   }
 };
 
 } // namespace
 
-void heddle::populateCacheToLinalg(RewritePatternSet &patterns,
-                                   AccumulateType accumulate) {
+void heddle::populateCacheToLinalg(RewritePatternSet &patterns, AccumulateType accumulate) {
   patterns.add<KvAppendToLinalg>(patterns.getContext(), accumulate);
 }

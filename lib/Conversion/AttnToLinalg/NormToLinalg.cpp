@@ -12,8 +12,7 @@ namespace {
 /// elements.
 struct Rows {
   Rows(TensorEmitter &emit, Value input, Type compute)
-      : shape(emit.shapeOf(input)), outer(shape.begin(), shape.end() - 1),
-        compute(compute) {
+      : shape(emit.shapeOf(input)), outer(shape.begin(), shape.end() - 1), compute(compute) {
     for (unsigned dim = 0; dim < shape.size(); ++dim)
       all.push_back(dim);
     row.assign(all.begin(), all.end() - 1);
@@ -36,31 +35,26 @@ struct Rows {
 struct RmsNormToLinalg : AttnToLinalgPattern<RmsNormOp> {
   using AttnToLinalgPattern::AttnToLinalgPattern;
 
-  LogicalResult
-  matchAndRewrite(RmsNormOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(RmsNormOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
     TensorEmitter emit(op.getLoc(), rewriter);
     Value input = adaptor.getInput();
     Type element = getElementTypeOrSelf(input), compute = computeType(input);
     Rows rows(emit, input, compute);
     double eps = op.getEps().convertToDouble();
 
-    Value squares = emit.reduceLast(
-        rows.outer, compute, 0.0, {{input, rows.all}},
-        [&](TensorEmitter &, ArrayRef<Scalar> args) {
-          Scalar x = args[0].to(compute);
-          return args[1] + x * x;
-        });
-    Value factor = emit.elementwise(
-        rows.outer, compute, {{squares, rows.row}},
-        [&](TensorEmitter &body, ArrayRef<Scalar> args) {
-          return 1.0 / sqrt(args[0] / rows.getWidth(body) + eps);
-        });
+    Value squares = emit.reduceLast(rows.outer, compute, 0.0, {{input, rows.all}},
+                                    [&](TensorEmitter &, ArrayRef<Scalar> args) {
+                                      Scalar x = args[0].to(compute);
+                                      return args[1] + x * x;
+                                    });
+    Value factor = emit.elementwise(rows.outer, compute, {{squares, rows.row}},
+                                    [&](TensorEmitter &body, ArrayRef<Scalar> args) {
+                                      return 1.0 / sqrt(args[0] / rows.getWidth(body) + eps);
+                                    });
     Value result = emit.elementwise(
         rows.shape, element,
-        {{input, rows.all},
-         {factor, rows.row},
-         {adaptor.getWeight(), rows.channel}},
+        {{input, rows.all}, {factor, rows.row}, {adaptor.getWeight(), rows.channel}},
         [&](TensorEmitter &, ArrayRef<Scalar> args) {
           Scalar w = args[2].to(compute);
           if (op.getPlusOne())
@@ -79,9 +73,8 @@ struct RmsNormToLinalg : AttnToLinalgPattern<RmsNormOp> {
 struct LayerNormToLinalg : AttnToLinalgPattern<LayerNormOp> {
   using AttnToLinalgPattern::AttnToLinalgPattern;
 
-  LogicalResult
-  matchAndRewrite(LayerNormOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(LayerNormOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
     TensorEmitter emit(op.getLoc(), rewriter);
     Value input = adaptor.getInput();
     Type element = getElementTypeOrSelf(input), compute = computeType(input);
@@ -90,48 +83,38 @@ struct LayerNormToLinalg : AttnToLinalgPattern<LayerNormOp> {
 
     Value sum = emit.reduceLast(
         rows.outer, compute, 0.0, {{input, rows.all}},
-        [&](TensorEmitter &, ArrayRef<Scalar> args) {
-          return args[1] + args[0].to(compute);
-        });
+        [&](TensorEmitter &, ArrayRef<Scalar> args) { return args[1] + args[0].to(compute); });
     Value roughMean = emit.elementwise(
         rows.outer, compute, {{sum, rows.row}},
-        [&](TensorEmitter &body, ArrayRef<Scalar> args) {
-          return args[0] / rows.getWidth(body);
-        });
-    Value rest = emit.reduceLast(
-        rows.outer, compute, 0.0, {{input, rows.all}, {roughMean, rows.row}},
-        [&](TensorEmitter &, ArrayRef<Scalar> args) {
-          return args[2] + (args[0].to(compute) - args[1]);
-        });
-    Value mean = emit.elementwise(
-        rows.outer, compute, {{roughMean, rows.row}, {rest, rows.row}},
-        [&](TensorEmitter &body, ArrayRef<Scalar> args) {
-          return args[0] + args[1] / rows.getWidth(body);
-        });
-    Value squares = emit.reduceLast(
-        rows.outer, compute, 0.0, {{input, rows.all}, {mean, rows.row}},
-        [&](TensorEmitter &, ArrayRef<Scalar> args) {
-          Scalar centred = args[0].to(compute) - args[1];
-          return args[2] + centred * centred;
-        });
-    Value factor = emit.elementwise(
-        rows.outer, compute, {{squares, rows.row}},
-        [&](TensorEmitter &body, ArrayRef<Scalar> args) {
-          return 1.0 / sqrt(args[0] / rows.getWidth(body) + eps);
-        });
+        [&](TensorEmitter &body, ArrayRef<Scalar> args) { return args[0] / rows.getWidth(body); });
+    Value rest =
+        emit.reduceLast(rows.outer, compute, 0.0, {{input, rows.all}, {roughMean, rows.row}},
+                        [&](TensorEmitter &, ArrayRef<Scalar> args) {
+                          return args[2] + (args[0].to(compute) - args[1]);
+                        });
+    Value mean = emit.elementwise(rows.outer, compute, {{roughMean, rows.row}, {rest, rows.row}},
+                                  [&](TensorEmitter &body, ArrayRef<Scalar> args) {
+                                    return args[0] + args[1] / rows.getWidth(body);
+                                  });
+    Value squares = emit.reduceLast(rows.outer, compute, 0.0, {{input, rows.all}, {mean, rows.row}},
+                                    [&](TensorEmitter &, ArrayRef<Scalar> args) {
+                                      Scalar centred = args[0].to(compute) - args[1];
+                                      return args[2] + centred * centred;
+                                    });
+    Value factor = emit.elementwise(rows.outer, compute, {{squares, rows.row}},
+                                    [&](TensorEmitter &body, ArrayRef<Scalar> args) {
+                                      return 1.0 / sqrt(args[0] / rows.getWidth(body) + eps);
+                                    });
 
-    SmallVector<TensorEmitter::Input> inputs = {
-        {input, rows.all},
-        {mean, rows.row},
-        {factor, rows.row},
-        {adaptor.getWeight(), rows.channel}};
+    SmallVector<TensorEmitter::Input> inputs = {{input, rows.all},
+                                                {mean, rows.row},
+                                                {factor, rows.row},
+                                                {adaptor.getWeight(), rows.channel}};
     if (adaptor.getBias())
       inputs.push_back({adaptor.getBias(), rows.channel});
-    Value result = emit.elementwise(
-        rows.shape, element, inputs,
-        [&](TensorEmitter &, ArrayRef<Scalar> args) {
-          Scalar y = (args[0].to(compute) - args[1]) * args[2] *
-                     args[3].to(compute);
+    Value result =
+        emit.elementwise(rows.shape, element, inputs, [&](TensorEmitter &, ArrayRef<Scalar> args) {
+          Scalar y = (args[0].to(compute) - args[1]) * args[2] * args[3].to(compute);
           if (args.size() > 4)
             y = y + args[4].to(compute);
           return y.to(element);
@@ -143,8 +126,6 @@ struct LayerNormToLinalg : AttnToLinalgPattern<LayerNormOp> {
 
 } // namespace
 
-void heddle::populateNormToLinalg(RewritePatternSet &patterns,
-                                  AccumulateType accumulate) {
-  patterns.add<RmsNormToLinalg, LayerNormToLinalg>(patterns.getContext(),
-                                                   accumulate);
+void heddle::populateNormToLinalg(RewritePatternSet &patterns, AccumulateType accumulate) {
+  patterns.add<RmsNormToLinalg, LayerNormToLinalg>(patterns.getContext(), accumulate);
 }

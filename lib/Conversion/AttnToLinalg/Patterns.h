@@ -11,8 +11,7 @@
 namespace heddle {
 
 /// Base of the patterns: knows the type that an operation computes in.
-template <typename OpTy>
-class AttnToLinalgPattern : public mlir::OpConversionPattern<OpTy> {
+template <typename OpTy> class AttnToLinalgPattern : public mlir::OpConversionPattern<OpTy> {
 public:
   AttnToLinalgPattern(mlir::MLIRContext *context, AccumulateType accumulate)
       : mlir::OpConversionPattern<OpTy>(context), accumulate(accumulate) {}
@@ -33,16 +32,11 @@ private:
   AccumulateType accumulate;
 };
 
-void populateActivationToLinalg(mlir::RewritePatternSet &patterns,
-                                AccumulateType accumulate);
-void populateAttentionToLinalg(mlir::RewritePatternSet &patterns,
-                               AccumulateType accumulate);
-void populateCacheToLinalg(mlir::RewritePatternSet &patterns,
-                           AccumulateType accumulate);
-void populateNormToLinalg(mlir::RewritePatternSet &patterns,
-                          AccumulateType accumulate);
-void populateRotaryToLinalg(mlir::RewritePatternSet &patterns,
-                            AccumulateType accumulate);
+void populateActivationToLinalg(mlir::RewritePatternSet &patterns, AccumulateType accumulate);
+void populateAttentionToLinalg(mlir::RewritePatternSet &patterns, AccumulateType accumulate);
+void populateCacheToLinalg(mlir::RewritePatternSet &patterns, AccumulateType accumulate);
+void populateNormToLinalg(mlir::RewritePatternSet &patterns, AccumulateType accumulate);
+void populateRotaryToLinalg(mlir::RewritePatternSet &patterns, AccumulateType accumulate);
 
 } // namespace heddle
 

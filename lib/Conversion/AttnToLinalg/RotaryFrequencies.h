@@ -11,10 +11,9 @@ namespace heddle {
 /// The f32 tensor [rotary_dim / 2] of frequencies of `op`. Fails with a reason
 /// if the scaling depends on a length that is known at run time only and has
 /// no run-time form.
-mlir::FailureOr<mlir::Value>
-emitInverseFrequencies(TensorEmitter &emit, attn::RopeOp op,
-                       attn::RopeOp::Adaptor operands,
-                       mlir::RewriterBase &rewriter);
+mlir::FailureOr<mlir::Value> emitInverseFrequencies(TensorEmitter &emit, attn::RopeOp op,
+                                                    attn::RopeOp::Adaptor operands,
+                                                    mlir::RewriterBase &rewriter);
 
 } // namespace heddle
 

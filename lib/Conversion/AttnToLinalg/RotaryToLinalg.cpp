@@ -26,13 +26,11 @@ struct Channels {
 struct RopeToLinalg : AttnToLinalgPattern<RopeOp> {
   using AttnToLinalgPattern::AttnToLinalgPattern;
 
-  LogicalResult
-  matchAndRewrite(RopeOp op, OpAdaptor adaptor,
-                  ConversionPatternRewriter &rewriter) const override {
+  LogicalResult matchAndRewrite(RopeOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
     TensorEmitter emit(op.getLoc(), rewriter);
     Value input = adaptor.getInput(), positions = adaptor.getPositions();
-    FailureOr<Value> frequencies =
-        emitInverseFrequencies(emit, op, adaptor, rewriter);
+    FailureOr<Value> frequencies = emitInverseFrequencies(emit, op, adaptor, rewriter);
     if (failed(frequencies))
       return failure();
 
@@ -43,21 +41,17 @@ struct RopeToLinalg : AttnToLinalgPattern<RopeOp> {
     Value cosines = table([](Scalar angle) { return cos(angle); });
     Value sines = table([](Scalar angle) { return sin(angle); });
 
-    Attribute zero = emit.getIndexAttr(0), one = emit.getIndexAttr(1),
-              two = emit.getIndexAttr(2), count = emit.getIndexAttr(half);
+    Attribute zero = emit.getIndexAttr(0), one = emit.getIndexAttr(1), two = emit.getIndexAttr(2),
+              count = emit.getIndexAttr(half);
     bool interleaved = op.getInterleaved();
     Channels low{zero, count, interleaved ? two : one};
     Channels high{interleaved ? one : count, count, interleaved ? two : one};
     Value x1 = slice(emit, input, low), x2 = slice(emit, input, high);
 
     Value y1 = rotate(emit, x1, x2, cosines, sines,
-                      [](Scalar a, Scalar b, Scalar c, Scalar s) {
-                        return a * c - b * s;
-                      });
+                      [](Scalar a, Scalar b, Scalar c, Scalar s) { return a * c - b * s; });
     Value y2 = rotate(emit, x1, x2, cosines, sines,
-                      [](Scalar a, Scalar b, Scalar c, Scalar s) {
-                        return b * c + a * s;
-                      });
+                      [](Scalar a, Scalar b, Scalar c, Scalar s) { return b * c + a * s; });
 
     Shape shape = emit.shapeOf(input);
     Value result = emit.empty(shape, getElementTypeOrSelf(input));
@@ -72,8 +66,7 @@ struct RopeToLinalg : AttnToLinalgPattern<RopeOp> {
 private:
   /// attention_factor * function(f32(position) * frequency), over the
   /// dimensions of positions and the pairs.
-  Value emitTable(TensorEmitter &emit, RopeOp op, Value positions,
-                  Value frequencies, int64_t half,
+  Value emitTable(TensorEmitter &emit, RopeOp op, Value positions, Value frequencies, int64_t half,
                   function_ref<Scalar(Scalar)> function) const {
     Type f32 = emit.getF32Type(), compute = computeType(op.getInput());
     Shape shape = emit.shapeOf(positions);
@@ -81,21 +74,18 @@ private:
     shape.push_back(emit.getIndexAttr(half));
     auto outer = llvm::to_vector(llvm::seq<unsigned>(0, pair));
     double factor = op.getAttentionFactorValue();
-    return emit.elementwise(
-        shape, compute, {{positions, outer}, {frequencies, {pair}}},
-        [&](TensorEmitter &body, ArrayRef<Scalar> args) {
-          Scalar position = body.scalar(
-              arith::SIToFPOp::create(body, f32, Value(args[0])));
-          Scalar angle = (position * args[1]).to(compute);
-          Scalar result = function(angle);
-          return factor == 1.0 ? result : factor * result;
-        });
+    return emit.elementwise(shape, compute, {{positions, outer}, {frequencies, {pair}}},
+                            [&](TensorEmitter &body, ArrayRef<Scalar> args) {
+                              Scalar position =
+                                  body.scalar(arith::SIToFPOp::create(body, f32, Value(args[0])));
+                              Scalar angle = (position * args[1]).to(compute);
+                              Scalar result = function(angle);
+                              return factor == 1.0 ? result : factor * result;
+                            });
   }
 
-  Value rotate(TensorEmitter &emit, Value x1, Value x2, Value cosines,
-               Value sines,
-               function_ref<Scalar(Scalar, Scalar, Scalar, Scalar)> formula)
-      const {
+  Value rotate(TensorEmitter &emit, Value x1, Value x2, Value cosines, Value sines,
+               function_ref<Scalar(Scalar, Scalar, Scalar, Scalar)> formula) const {
     Type element = getElementTypeOrSelf(x1);
     Type compute = getElementTypeOrSelf(cosines);
     // Loops b, t, h, pair; positions are [B, L] or [L].
@@ -104,12 +94,9 @@ private:
     if (perBatch)
       table.insert(table.begin(), 0);
     return emit.elementwise(
-        emit.shapeOf(x1), element,
-        {{x1, all}, {x2, all}, {cosines, table}, {sines, table}},
+        emit.shapeOf(x1), element, {{x1, all}, {x2, all}, {cosines, table}, {sines, table}},
         [&](TensorEmitter &, ArrayRef<Scalar> args) {
-          return formula(args[0].to(compute), args[1].to(compute), args[2],
-                         args[3])
-              .to(element);
+          return formula(args[0].to(compute), args[1].to(compute), args[2], args[3]).to(element);
         });
   }
 
@@ -122,26 +109,22 @@ private:
     return tensor::ExtractSliceOp::create(emit, input, offsets, sizes, strides);
   }
 
-  Value insert(TensorEmitter &emit, Value part, Value into,
-               Channels channels) const {
+  Value insert(TensorEmitter &emit, Value part, Value into, Channels channels) const {
     Shape sizes = emit.shapeOf(part);
     Shape offsets(4, emit.getIndexAttr(0)), strides(4, emit.getIndexAttr(1));
     offsets[3] = channels.offset;
     strides[3] = channels.stride;
-    return tensor::InsertSliceOp::create(emit, part, into, offsets, sizes,
-                                         strides);
+    return tensor::InsertSliceOp::create(emit, part, into, offsets, sizes, strides);
   }
 
   /// Copies the channels from `first` on.
-  Value copyRest(TensorEmitter &emit, Value input, Value into,
-                 int64_t first) const {
+  Value copyRest(TensorEmitter &emit, Value input, Value into, int64_t first) const {
     OpFoldResult size;
     OpFoldResult all = emit.shapeOf(input)[3];
     if (std::optional<int64_t> known = getConstantIntValue(all))
       size = emit.getIndexAttr(*known - first);
     else
-      size = Value(arith::SubIOp::create(emit, emit.asIndex(all),
-                                         emit.index(first)));
+      size = Value(arith::SubIOp::create(emit, emit.asIndex(all), emit.index(first)));
     Channels rest{emit.getIndexAttr(first), size, emit.getIndexAttr(1)};
     return insert(emit, slice(emit, input, rest), into, rest);
   }
@@ -149,7 +132,6 @@ private:
 
 } // namespace
 
-void heddle::populateRotaryToLinalg(RewritePatternSet &patterns,
-                                    AccumulateType accumulate) {
+void heddle::populateRotaryToLinalg(RewritePatternSet &patterns, AccumulateType accumulate) {
   patterns.add<RopeToLinalg>(patterns.getContext(), accumulate);
 }

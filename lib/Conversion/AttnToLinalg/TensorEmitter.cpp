@@ -52,13 +52,11 @@ Scalar max(Scalar a, Scalar b) { return a.binary<arith::MaximumFOp>(b); }
 Scalar min(Scalar a, Scalar b) { return a.binary<arith::MinimumFOp>(b); }
 
 Value equal(Scalar a, double b) {
-  return arith::CmpFOp::create(*a.builder, arith::CmpFPredicate::OEQ, a.value,
-                               a.constant(b).value);
+  return arith::CmpFOp::create(*a.builder, arith::CmpFPredicate::OEQ, a.value, a.constant(b).value);
 }
 
 Scalar select(Value condition, Scalar a, Scalar b) {
-  return Scalar(*a.builder, arith::SelectOp::create(*a.builder, condition,
-                                                    a.value, b.value));
+  return Scalar(*a.builder, arith::SelectOp::create(*a.builder, condition, a.value, b.value));
 }
 
 //===----------------------------------------------------------------------===//
@@ -70,9 +68,7 @@ Scalar TensorEmitter::constant(Type type, double number) {
   return scalar(arith::ConstantOp::create(*this, attr));
 }
 
-Value TensorEmitter::index(int64_t number) {
-  return arith::ConstantIndexOp::create(*this, number);
-}
+Value TensorEmitter::index(int64_t number) { return arith::ConstantIndexOp::create(*this, number); }
 
 Value TensorEmitter::asIndex(OpFoldResult size) {
   return getValueOrCreateConstantIndexOp(*this, getLoc(), size);
@@ -91,8 +87,7 @@ Shape TensorEmitter::shapeOf(Value tensor) {
   return tensor::getMixedSizes(*this, getLoc(), tensor);
 }
 
-OpFoldResult
-TensorEmitter::sizeOf(ArrayRef<std::pair<Value, unsigned>> candidates) {
+OpFoldResult TensorEmitter::sizeOf(ArrayRef<std::pair<Value, unsigned>> candidates) {
   for (auto [tensor, dim] : candidates)
     if (!cast<RankedTensorType>(tensor.getType()).isDynamicDim(dim))
       return tensor::getMixedSize(*this, getLoc(), tensor, dim);
@@ -115,15 +110,13 @@ Value TensorEmitter::empty(const Shape &shape, Type elementType) {
   return tensor::EmptyOp::create(*this, shape, elementType);
 }
 
-Value TensorEmitter::filled(const Shape &shape, Type elementType,
-                            double number) {
+Value TensorEmitter::filled(const Shape &shape, Type elementType, double number) {
   Value value = constant(elementType, number);
-  return linalg::FillOp::create(*this, value, empty(shape, elementType))
-      .getResult(0);
+  return linalg::FillOp::create(*this, value, empty(shape, elementType)).getResult(0);
 }
 
-Value TensorEmitter::elementwise(const Shape &shape, Type elementType,
-                                 ArrayRef<Input> inputs, Body body) {
+Value TensorEmitter::elementwise(const Shape &shape, Type elementType, ArrayRef<Input> inputs,
+                                 Body body) {
   unsigned loops = shape.size();
   SmallVector<Value> tensors;
   SmallVector<AffineMap> maps;
@@ -132,24 +125,21 @@ Value TensorEmitter::elementwise(const Shape &shape, Type elementType,
     maps.push_back(map(loops, input.dims));
   }
   maps.push_back(AffineMap::getMultiDimIdentityMap(loops, getContext()));
-  SmallVector<utils::IteratorType> iterators(loops,
-                                             utils::IteratorType::parallel);
+  SmallVector<utils::IteratorType> iterators(loops, utils::IteratorType::parallel);
   Value init = empty(shape, elementType);
-  return linalg::GenericOp::create(
-             *this, TypeRange{init.getType()}, tensors, init, maps, iterators,
-             [&](OpBuilder &nested, Location loc, ValueRange args) {
-               TensorEmitter emit(loc, nested);
-               SmallVector<Scalar> scalars;
-               for (Value arg : args.drop_back())
-                 scalars.push_back(emit.scalar(arg));
-               linalg::YieldOp::create(emit, Value(body(emit, scalars)));
-             })
+  return linalg::GenericOp::create(*this, TypeRange{init.getType()}, tensors, init, maps, iterators,
+                                   [&](OpBuilder &nested, Location loc, ValueRange args) {
+                                     TensorEmitter emit(loc, nested);
+                                     SmallVector<Scalar> scalars;
+                                     for (Value arg : args.drop_back())
+                                       scalars.push_back(emit.scalar(arg));
+                                     linalg::YieldOp::create(emit, Value(body(emit, scalars)));
+                                   })
       .getResult(0);
 }
 
-Value TensorEmitter::reduceLast(const Shape &outer, Type elementType,
-                                double init, ArrayRef<Input> inputs,
-                                Body body) {
+Value TensorEmitter::reduceLast(const Shape &outer, Type elementType, double init,
+                                ArrayRef<Input> inputs, Body body) {
   unsigned loops = outer.size() + 1;
   SmallVector<Value> tensors;
   SmallVector<AffineMap> maps;
@@ -157,34 +147,29 @@ Value TensorEmitter::reduceLast(const Shape &outer, Type elementType,
     tensors.push_back(input.tensor);
     maps.push_back(map(loops, input.dims));
   }
-  maps.push_back(AffineMap::getMultiDimIdentityMap(loops, getContext())
-                     .dropResult(loops - 1));
-  SmallVector<utils::IteratorType> iterators(loops,
-                                             utils::IteratorType::parallel);
+  maps.push_back(AffineMap::getMultiDimIdentityMap(loops, getContext()).dropResult(loops - 1));
+  SmallVector<utils::IteratorType> iterators(loops, utils::IteratorType::parallel);
   iterators.back() = utils::IteratorType::reduction;
   Value start = filled(outer, elementType, init);
-  return linalg::GenericOp::create(
-             *this, TypeRange{start.getType()}, tensors, start, maps,
-             iterators,
-             [&](OpBuilder &nested, Location loc, ValueRange args) {
-               TensorEmitter emit(loc, nested);
-               SmallVector<Scalar> scalars;
-               for (Value arg : args)
-                 scalars.push_back(emit.scalar(arg));
-               linalg::YieldOp::create(emit, Value(body(emit, scalars)));
-             })
+  return linalg::GenericOp::create(*this, TypeRange{start.getType()}, tensors, start, maps,
+                                   iterators,
+                                   [&](OpBuilder &nested, Location loc, ValueRange args) {
+                                     TensorEmitter emit(loc, nested);
+                                     SmallVector<Scalar> scalars;
+                                     for (Value arg : args)
+                                       scalars.push_back(emit.scalar(arg));
+                                     linalg::YieldOp::create(emit, Value(body(emit, scalars)));
+                                   })
       .getResult(0);
 }
 
-Value TensorEmitter::contract(Value lhs, Dims lhsDims, Value rhs, Dims rhsDims,
-                              const Shape &shape, Dims outDims, unsigned loops,
-                              Type elementType) {
+Value TensorEmitter::contract(Value lhs, Dims lhsDims, Value rhs, Dims rhsDims, const Shape &shape,
+                              Dims outDims, unsigned loops, Type elementType) {
   Value init = filled(shape, elementType, 0.0);
-  ArrayAttr maps = getAffineMapArrayAttr(
-      {map(loops, lhsDims), map(loops, rhsDims), map(loops, outDims)});
-  return linalg::ContractOp::create(*this, TypeRange{init.getType()},
-                                    ValueRange{lhs, rhs}, ValueRange{init},
-                                    maps)
+  ArrayAttr maps =
+      getAffineMapArrayAttr({map(loops, lhsDims), map(loops, rhsDims), map(loops, outDims)});
+  return linalg::ContractOp::create(*this, TypeRange{init.getType()}, ValueRange{lhs, rhs},
+                                    ValueRange{init}, maps)
       .getResult(0);
 }
 
@@ -192,8 +177,7 @@ Value TensorEmitter::contract(Value lhs, Dims lhsDims, Value rhs, Dims rhsDims,
 // Views
 //===----------------------------------------------------------------------===//
 
-Value TensorEmitter::splitDim(Value tensor, unsigned dim, OpFoldResult outer,
-                              OpFoldResult inner) {
+Value TensorEmitter::splitDim(Value tensor, unsigned dim, OpFoldResult outer, OpFoldResult inner) {
   auto type = cast<RankedTensorType>(tensor.getType());
   Shape shape = shapeOf(tensor);
   shape[dim] = outer;
@@ -202,12 +186,10 @@ Value TensorEmitter::splitDim(Value tensor, unsigned dim, OpFoldResult outer,
   for (OpFoldResult size : shape)
     sizes.push_back(getConstantIntValue(size).value_or(ShapedType::kDynamic));
   // A static extent cannot be split into dynamic ones: forget it first.
-  bool dynamicParts = ShapedType::isDynamic(sizes[dim]) ||
-                      ShapedType::isDynamic(sizes[dim + 1]);
+  bool dynamicParts = ShapedType::isDynamic(sizes[dim]) || ShapedType::isDynamic(sizes[dim + 1]);
   if (dynamicParts != type.isDynamicDim(dim)) {
     SmallVector<int64_t> source(type.getShape());
-    source[dim] = dynamicParts ? ShapedType::kDynamic
-                               : sizes[dim] * sizes[dim + 1];
+    source[dim] = dynamicParts ? ShapedType::kDynamic : sizes[dim] * sizes[dim + 1];
     tensor = castTo(tensor, type.clone(source));
   }
   SmallVector<ReassociationIndices> groups;
@@ -217,8 +199,7 @@ Value TensorEmitter::splitDim(Value tensor, unsigned dim, OpFoldResult outer,
     if (source == dim)
       group.push_back(result++);
   }
-  return tensor::ExpandShapeOp::create(*this, type.clone(sizes), tensor, groups,
-                                       shape);
+  return tensor::ExpandShapeOp::create(*this, type.clone(sizes), tensor, groups, shape);
 }
 
 Value TensorEmitter::joinDims(Value tensor, unsigned dim) {

@@ -56,12 +56,10 @@ public:
   friend Scalar select(mlir::Value condition, Scalar a, Scalar b);
 
 private:
-  template <typename OpTy>
-  Scalar unary() const {
+  template <typename OpTy> Scalar unary() const {
     return Scalar(*builder, OpTy::create(*builder, value));
   }
-  template <typename OpTy>
-  Scalar binary(Scalar other) const {
+  template <typename OpTy> Scalar binary(Scalar other) const {
     return Scalar(*builder, OpTy::create(*builder, value, other.value));
   }
 
@@ -78,8 +76,7 @@ class TensorEmitter : public mlir::ImplicitLocOpBuilder {
 public:
   using mlir::ImplicitLocOpBuilder::ImplicitLocOpBuilder;
   using Dims = llvm::ArrayRef<unsigned>;
-  using Body =
-      llvm::function_ref<Scalar(TensorEmitter &, llvm::ArrayRef<Scalar>)>;
+  using Body = llvm::function_ref<Scalar(TensorEmitter &, llvm::ArrayRef<Scalar>)>;
 
   /// An operand of an elementwise operation or reduction.
   struct Input {
@@ -99,31 +96,29 @@ public:
   Shape shapeOf(mlir::Value tensor);
   /// The extent of a dimension that several tensors share, each given with its
   /// dimension number: a static one if there is any, else that of the first.
-  mlir::OpFoldResult
-  sizeOf(llvm::ArrayRef<std::pair<mlir::Value, unsigned>> candidates);
+  mlir::OpFoldResult sizeOf(llvm::ArrayRef<std::pair<mlir::Value, unsigned>> candidates);
 
   mlir::Value empty(const Shape &shape, mlir::Type elementType);
   mlir::Value filled(const Shape &shape, mlir::Type elementType, double number);
 
   /// result[loop dims] = body(inputs), over all loop dims of `shape`. The body
   /// sees each float input as it is stored.
-  mlir::Value elementwise(const Shape &shape, mlir::Type elementType,
-                          llvm::ArrayRef<Input> inputs, Body body);
+  mlir::Value elementwise(const Shape &shape, mlir::Type elementType, llvm::ArrayRef<Input> inputs,
+                          Body body);
 
   /// Folds the last loop dim: result[outer] = body(acc, inputs...) starting
   /// from `init`. `rank` counts all loop dims; body gets the accumulator last.
-  mlir::Value reduceLast(const Shape &outer, mlir::Type elementType,
-                         double init, llvm::ArrayRef<Input> inputs, Body body);
+  mlir::Value reduceLast(const Shape &outer, mlir::Type elementType, double init,
+                         llvm::ArrayRef<Input> inputs, Body body);
 
   /// result[out] = sum over the other dims of lhs[...] * rhs[...], accumulated
   /// in `elementType`.
-  mlir::Value contract(mlir::Value lhs, Dims lhsDims, mlir::Value rhs,
-                       Dims rhsDims, const Shape &shape, Dims outDims,
-                       unsigned loops, mlir::Type elementType);
+  mlir::Value contract(mlir::Value lhs, Dims lhsDims, mlir::Value rhs, Dims rhsDims,
+                       const Shape &shape, Dims outDims, unsigned loops, mlir::Type elementType);
 
   /// Splits dimension `dim` into `outer` x `inner`; a view.
-  mlir::Value splitDim(mlir::Value tensor, unsigned dim,
-                       mlir::OpFoldResult outer, mlir::OpFoldResult inner);
+  mlir::Value splitDim(mlir::Value tensor, unsigned dim, mlir::OpFoldResult outer,
+                       mlir::OpFoldResult inner);
   /// Joins dimensions `dim` and `dim + 1`; a view.
   mlir::Value joinDims(mlir::Value tensor, unsigned dim);
   /// `tensor` with the static extents that `type` knows.

@@ -3,7 +3,7 @@
 #include "BlockBuilder.h"
 
 #include "heddle/Dialect/Attn/Attn.h"
-#include "heddle/Import/WeightTable.h"
+#include "heddle/Import/DecoderBuilder.h"
 
 using namespace mlir;
 using namespace heddle;
@@ -76,8 +76,12 @@ private:
 };
 } // namespace
 
+Attribute heddle::ropeScalingAttr(MLIRContext &context, const RopeConfig &rope) {
+  return std::visit(ScalingAttr{&context}, rope.scaling);
+}
+
 Value LayerBuilder::rotate(Value x) {
-  Attribute scaling = std::visit(ScalingAttr{builder.getContext()}, config.rope.scaling);
+  Attribute scaling = ropeScalingAttr(*builder.getContext(), config.rope);
   return attn::RopeOp::create(
       builder, tensors.loc, x, call.positions, /*inv_freq=*/Value(),
       builder.getF64FloatAttr(config.rope.theta), /*rotary_dim=*/IntegerAttr(),

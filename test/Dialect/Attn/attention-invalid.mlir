@@ -66,7 +66,7 @@ func.func @window_value(%q: tensor<1x5x8x64xf32>) {
 // -----
 
 func.func @softcap(%q: tensor<1x5x8x64xf32>) {
-  // expected-error @below {{'attn.attention' op expected a finite softcap > 0.000000e+00, got 0.000000e+00}}
+  // expected-error @below {{'attn.attention' op expected a finite softcap > 0, got 0}}
   %o = attn.attention %q, %q, %q {softcap = 0.0 : f64} : (tensor<1x5x8x64xf32>, tensor<1x5x8x64xf32>, tensor<1x5x8x64xf32>) -> tensor<1x5x8x64xf32>
   return
 }
@@ -74,7 +74,7 @@ func.func @softcap(%q: tensor<1x5x8x64xf32>) {
 // -----
 
 func.func @scale(%q: tensor<1x5x8x64xf32>) {
-  // expected-error @below {{'attn.attention' op expected a finite scale, got INF}}
+  // expected-error @below {{'attn.attention' op expected a finite scale, got inf}}
   %o = attn.attention %q, %q, %q {scale = 0x7FF0000000000000 : f64} : (tensor<1x5x8x64xf32>, tensor<1x5x8x64xf32>, tensor<1x5x8x64xf32>) -> tensor<1x5x8x64xf32>
   return
 }

@@ -12,6 +12,14 @@
 
 using namespace heddle;
 
+extern "C" {
+__bf16 __truncsfbf2(float value);
+__bf16 __truncdfbf2(double value);
+_Float16 __truncsfhf2(float value);
+_Float16 __truncdfhf2(double value);
+float __extendhfsf2(_Float16 value);
+}
+
 namespace {
 
 /// Nearest even of a 16-bit format by search: `toFloat` must rise with the bits of positive
@@ -88,6 +96,18 @@ TEST(HalfFloatTest, DoublesAreRoundedOnce) {
   EXPECT_EQ(doubleToFloat16(65520), 0x7c00);
   EXPECT_EQ(doubleToFloat16(-1e300), 0xfc00);
   EXPECT_EQ(doubleToBFloat16(1e-300), 0);
+}
+
+TEST(HalfFloatTest, LibraryCallsFollowTheCallingConvention) {
+  using detail::bitsAs;
+  for (float value : {1.0f, -2.7182818f, 3e38f, 1e-7f, 0.0f, -INFINITY}) {
+    EXPECT_EQ(bitsAs<uint16_t>(__truncsfbf2(value)), floatToBFloat16(value));
+    EXPECT_EQ(bitsAs<uint16_t>(__truncdfbf2(value)), floatToBFloat16(value));
+    EXPECT_EQ(bitsAs<uint16_t>(__truncsfhf2(value)), floatToFloat16(value));
+    EXPECT_EQ(bitsAs<uint16_t>(__truncdfhf2(value)), floatToFloat16(value));
+    EXPECT_EQ(__extendhfsf2(bitsAs<_Float16>(floatToFloat16(value))),
+              float16ToFloat(floatToFloat16(value)));
+  }
 }
 
 } // namespace

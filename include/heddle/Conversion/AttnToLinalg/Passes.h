@@ -19,8 +19,7 @@ enum class AccumulateType { F32, F64 };
 #include "heddle/Conversion/AttnToLinalg/Passes.h.inc"
 
 /// Conversion patterns for every attn operation but the run-time checks.
-void populateAttnToLinalgPatterns(mlir::RewritePatternSet &patterns,
-                                  AccumulateType accumulate);
+void populateAttnToLinalgPatterns(mlir::RewritePatternSet &patterns, AccumulateType accumulate);
 
 #define GEN_PASS_REGISTRATION
 #include "heddle/Conversion/AttnToLinalg/Passes.h.inc"

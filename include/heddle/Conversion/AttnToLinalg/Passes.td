@@ -13,7 +13,8 @@ def AttnToLinalgPass : Pass<"attn-to-linalg"> {
     tensors. This is the reference of each operation, and the input of the CPU
     pipeline.
 
-    Input: attn operations on tensors. Output: of the attn dialect only
+    Input: attn operations on tensors; the number of key heads of an attention
+    is static. Output: of the attn dialect only
     `attn.require` and `attn.require_range` are left, and new ones state what
     the formulas rely on: kv_len within [0, keys], start within
     [0, capacity - rows], extents that must be equal.

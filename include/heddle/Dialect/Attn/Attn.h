@@ -27,14 +27,11 @@ struct Real {
   uint64_t bits() const { return llvm::bit_cast<uint64_t>(value); }
   friend bool operator==(Real a, Real b) { return a.bits() == b.bits(); }
   friend bool operator!=(Real a, Real b) { return a.bits() != b.bits(); }
-  friend llvm::hash_code hash_value(Real real) {
-    return llvm::hash_value(real.bits());
-  }
+  friend llvm::hash_code hash_value(Real real) { return llvm::hash_value(real.bits()); }
 };
 
 /// The status that a call of a compiled entry returns; written by checks.
-struct CallStatusResource
-    : public mlir::SideEffects::Resource::Base<CallStatusResource> {
+struct CallStatusResource : public mlir::SideEffects::Resource::Base<CallStatusResource> {
   llvm::StringRef getName() final { return "CallStatus"; }
 };
 
@@ -42,8 +39,7 @@ struct CallStatusResource
 
 namespace mlir {
 /// A float literal without a type.
-template <>
-struct FieldParser<heddle::attn::Real> {
+template <> struct FieldParser<heddle::attn::Real> {
   static FailureOr<heddle::attn::Real> parse(AsmParser &parser) {
     double value = 0;
     if (parser.parseFloat(value))
@@ -51,11 +47,9 @@ struct FieldParser<heddle::attn::Real> {
     return heddle::attn::Real(value);
   }
 };
-template <>
-struct FieldParser<std::optional<heddle::attn::Real>> {
+template <> struct FieldParser<std::optional<heddle::attn::Real>> {
   static FailureOr<std::optional<heddle::attn::Real>> parse(AsmParser &parser) {
-    FailureOr<heddle::attn::Real> value =
-        FieldParser<heddle::attn::Real>::parse(parser);
+    FailureOr<heddle::attn::Real> value = FieldParser<heddle::attn::Real>::parse(parser);
     if (failed(value))
       return failure();
     return std::optional<heddle::attn::Real>(*value);

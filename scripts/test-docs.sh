@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# Checks the documentation: the generated pages exist, links between pages lead somewhere, and the README's commands are known.
+#
+#   scripts/test-docs.sh
+set -euo pipefail
+source "$(dirname "$0")/common.sh"
+
+case "${1:-}" in
+  "") ;;
+  -h | --help) print_help; exit 0 ;;
+  *) fail_usage "unknown argument '$1'" ;;
+esac
+
+generated() {
+  local page
+  for page in attn-dialect attn-to-linalg-passes linalg-to-vector-passes transforms-passes; do
+    [[ -s $build/docs/$page.md ]] || { echo "missing: $build/docs/$page.md"; return 1; }
+  done
+  # Every op has its text, and every pass too.
+  ! grep -n -A1 '^### `' "$build"/docs/*.md | grep -i 'undocumented'
+}
+
+links() {
+  local page link bad=0
+  while IFS=: read -r page link; do
+    [[ $link == http* || $link == '#'* ]] && continue
+    [[ -e $(dirname "$page")/${link%%#*} ]] || { echo "$page: link to $link leads nowhere"; bad=1; }
+  done < <(grep -oHP '\]\(\K[^) ]+' README.md CONTRIBUTING.md docs/*.md)
+  return $bad
+}
+
+readme_commands() {
+  local word
+  for word in $(grep -ohP '^ *\./heddle \K[a-z-]+' README.md CONTRIBUTING.md | sort -u); do
+    ./heddle --help | grep -q "^  $word" || { echo "README or CONTRIBUTING names ./heddle $word"; return 1; }
+  done
+}
+
+begin_suite docs
+check "generated pages" generated
+check links links
+check "commands in README" readme_commands
+end_suite

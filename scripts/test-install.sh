@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# Installs what is built to a scratch folder, moves it, and uses it from there: a C++ program over find_package(Heddle), a C program
+# that calls a compiled module, the tools, and that nothing points back to the source or build folder.
+#
+#   scripts/test-install.sh
+set -euo pipefail
+source "$(dirname "$0")/common.sh"
+
+case "${1:-}" in
+  "") ;;
+  -h | --help) print_help; exit 0 ;;
+  *) fail_usage "unknown argument '$1'" ;;
+esac
+
+scratch=$build/test-install
+prefix=$scratch/moved
+rm -rf "$scratch"
+mkdir -p "$scratch"
+
+install_tree() {
+  cmake --install "$build" --prefix "$scratch/installed" && mv "$scratch/installed" "$prefix"
+}
+
+no_build_paths() {
+  ! grep -rIlE "$build|$root" "$prefix/lib/cmake" "$prefix/include"
+}
+
+headers_and_tools() {
+  local file
+  for file in bin/heddle-{opt,compile,run,translate,lsp-server,plugin.so} include/heddle/Runtime/heddle_runtime.h \
+    include/heddle-c/Heddle.h include/heddle/Dialect/Attn/{Attn.h,AttnOps.h.inc,AttnOps.td} lib/cmake/Heddle/HeddleConfig.cmake; do
+    [[ -e $prefix/$file ]] || { echo "missing: $file"; return 1; }
+  done
+  "$prefix/bin/heddle-opt" --version
+}
+
+configure_example() {
+  cmake -S "examples/$1" -B "$scratch/$1" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Release \
+    -DCMAKE_C_COMPILER=clang-22 -DCMAKE_CXX_COMPILER=clang++-22 -DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=lld-22 \
+    -DCMAKE_CXX_FLAGS_RELEASE=-O0 -DMLIR_DIR="$(sed -n 's/^MLIR_DIR:[^=]*=//p' "$build/CMakeCache.txt")" &&
+    ninja -C "$scratch/$1"
+}
+
+standalone() {
+  configure_example standalone &&
+    "$scratch/standalone/compile-gate" examples/standalone/gate.mlir "$scratch/gate.so" &&
+    "$prefix/bin/heddle-run" "$scratch/gate.so" --print-entries
+}
+
+call_from_c() { configure_example call_from_c && "$scratch/call_from_c/call_gate"; }
+
+begin_suite install
+check "install and move" install_tree
+check "no paths of the build" no_build_paths
+check "headers and tools" headers_and_tools
+check "examples standalone" standalone
+check "examples call_from_c" call_from_c
+end_suite

@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Builds everything and runs all tests, one suite after the other; the last line counts them.
+#
+#   scripts/test.sh                 all suites
+#   scripts/test.sh SUITE...        of: unit lit docs format install
+set -euo pipefail
+source "$(dirname "$0")/common.sh"
+
+all=(unit lit docs format install)
+suites=("${@:-${all[@]}}")
+case "${1:-}" in
+  -h | --help) print_help; exit 0 ;;
+  "") suites=("${all[@]}") ;;
+esac
+for suite in "${suites[@]}"; do
+  [[ " ${all[*]} " == *" $suite "* ]] || fail_usage "unknown suite '$suite'; known are: ${all[*]}"
+done
+
+start=$SECONDS
+rm -rf "$results"
+scripts/build.sh
+for suite in "${suites[@]}"; do
+  echo "test: suite $suite"
+  # A failure is in the suite's results and in the summary.
+  "scripts/test-$suite.sh" || true
+done
+echo "test: $((SECONDS - start)) s in all"
+scripts/summary.sh "${suites[@]}"

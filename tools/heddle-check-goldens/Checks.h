@@ -1,0 +1,46 @@
+//===- Checks.h - what is checked, and with which settings ------*- C++ -*-===//
+
+#ifndef HEDDLE_TOOLS_CHECKGOLDENS_CHECKS_H
+#define HEDDLE_TOOLS_CHECKGOLDENS_CHECKS_H
+
+#include "ModuleLoader.h"
+#include "Report.h"
+
+#include "heddle/TensorIO/Safetensors.h"
+#include "heddle/TensorIO/StrictJson.h"
+
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+namespace heddle::goldens {
+
+/// The command line, and what all files share.
+struct Session {
+  DType type = DType::F32;
+  std::vector<std::string> variants;
+  AccumulateType accumulate = AccumulateType::F32;
+  int32_t threads = 0;
+  bool verbose = false;
+  ModuleLoader loader;
+
+  /// Runs `check` once for each CPU variant that this machine has, each alone in a module.
+  /// A failure that it returns goes to the report.
+  void forEachVariant(Report &report, llvm::function_ref<Status(const LoadOptions &)> check);
+
+  /// Compiles and loads; prints the IR first if `verbose`.
+  Result<run::Module> load(mlir::ModuleOp module, const LoadOptions &options);
+};
+
+/// A metadata value; empty if there is none.
+std::string metadataText(const SafetensorsFile &file, const std::string &key);
+Result<nlohmann::json> metadataJson(const SafetensorsFile &file, const std::string &key);
+
+/// Files with metadata `cases`.
+void checkOperationFile(const SafetensorsFile &file, Session &session, Report &report);
+/// Files with metadata `hf_config`.
+void checkBlockFile(const SafetensorsFile &file, Session &session, Report &report);
+/// Folders with config.json, weights and expected.safetensors.
+void checkModelFolder(const std::string &folder, Session &session, Report &report);
+
+} // namespace heddle::goldens
+
+#endif // HEDDLE_TOOLS_CHECKGOLDENS_CHECKS_H
