@@ -7,7 +7,7 @@
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 root=$PWD
 # Another build folder, for a second configuration beside the first.
-build=${HEDDLE_BUILD_DIR:-$root/build}
+build=$(realpath -m "${HEDDLE_BUILD_DIR:-build}")
 bin=$build/bin
 results=$build/test-results
 

@@ -34,17 +34,20 @@ field() { sed -n 's/^module attributes.*[{ ]'"$1"' = "\{0,1\}\([^",} ]*\).*/\1/p
 echo
 echo "model    $(field model_type), $(field layers) layers, hidden size $(field hidden_size), $(field heads) query heads over" \
   "$(field kv_heads) key heads, vocabulary $(field vocab_size), $(field parameters) parameters"
-echo "ops      of the entry prefill:"
 # One result or two: "%3 = attn.rope" and "%4:2 = attn.kv_append".
-awk '/func\.func @/ { inside = /@prefill/ }
-     inside && match($0, /^ *(%[^=]*= )?(attn|linalg|arith|tensor)\.[a-z_.]+/) {
-       op = substr($0, RSTART, RLENGTH); sub(/.*[ =]/, "", op); sub(/^ +/, "", op)
-       if (op ~ /^attn\./ || op ~ /^linalg\.(contract|matmul|generic)$/) count[op]++
-     }
-     END { for (op in count) printf "%8d %s\n", count[op], op }' "$out/$name.mlir" | sort -k2 | sed 's/^/     /'
-echo "module   $out/$name.so, $(($(stat -c %s "$out/$name.so") / 1024)) KiB, compiled in $(((end - begin) / 1000000)) ms"
-echo "run      $(sed -n 's/^prefill: //p' "$out/run.txt") (prefill); $(sed -n 's/^decode: //p' "$out/run.txt") (decode)"
-sed -n 's/^verify \([^:]*\): \(.*\), largest.*/error    \1: \2/p; s/^greedy tokens of \(.*\)/greedy   \1/p' "$out/run.txt"
+echo "ops      of prefill: $(awk '
+  /func\.func @/ { inside = /@prefill/ }
+  inside && match($0, /^ *(%[^=]*= )?(attn|linalg)\.[a-z_.]+/) {
+    op = substr($0, RSTART, RLENGTH)
+    sub(/.*[ =]/, "", op)
+    if (op !~ /^linalg\.(yield|fill|index)/) count[op]++
+  }
+  END { for (op in count) print op, count[op] }' "$out/$name.mlir" | sort |
+  awk '{ printf "%s%d %s", (NR > 1 ? ", " : ""), $2, $1 }')"
+echo "module   ${out#"$root"/}/$name.so, $(($(stat -c %s "$out/$name.so") / 1024)) KiB, compiled in $(((end - begin) / 1000000)) ms"
+echo "run      prefill $(sed -n 's/^prefill: //p' "$out/run.txt"); decode $(sed -n 's/^decode: //p' "$out/run.txt")"
+sed -n 's/^verify \([^:]*\): \(.*\), largest.*/error    \1: \2/p' "$out/run.txt"
+sed -n 's/^greedy tokens of \(.*\)/greedy   \1/p' "$out/run.txt"
 if ((status)); then
   echo "demo: FAILED: the logits differ from the stored ones"
   exit 1

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs what the build and the tests need: Debian packages, nothing else. Safe to run again: a second run only looks.
+# Installs what the build and the tests need: Debian packages, nothing else; python3 is for the tests only. Safe to run again: a
+# second run only looks.
 #
 #   scripts/setup.sh            install what is missing (asks sudo if not root)
 #   scripts/setup.sh --check    only say what is missing; exit 1 if anything is
@@ -9,15 +10,15 @@ packages=(
   clang-22 lld-22 llvm-22-dev llvm-22-tools libmlir-22-dev mlir-22-tools libclang-rt-22-dev
   clang-format-22 clang-tidy-22 liblld-22-dev zlib1g-dev libzstd-dev
   cmake ninja-build ccache
-  libgtest-dev libgmock-dev libbenchmark-dev nlohmann-json3-dev libdlpack-dev
-  python3 python3-venv git
+  libboost-context-dev libgtest-dev libgmock-dev libbenchmark-dev nlohmann-json3-dev libdlpack-dev
+  python3 git
 )
 
 check_only=0
 case "${1:-}" in
   "") ;;
   --check) check_only=1 ;;
-  -h | --help) sed -n '2,5s/^# \{0,1\}//p' "$0"; exit 0 ;;
+  -h | --help) sed -n '2,6s/^# \{0,1\}//p' "$0"; exit 0 ;;
   *) echo "setup: unknown option '$1'; only --check is known" >&2; exit 2 ;;
 esac
 
@@ -46,5 +47,5 @@ export DEBIAN_FRONTEND=noninteractive
 echo "setup: updating the package lists"
 "${run[@]}" apt-get update -qq
 echo "setup: installing ${#missing[@]} packages"
-"${run[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}"
+"${run[@]}" apt-get install -y -q --no-install-recommends "${missing[@]}"
 echo "setup: done"

@@ -13,7 +13,7 @@ esac
 
 generated() {
   local page
-  for page in attn-dialect attn-to-linalg-passes linalg-to-vector-passes transforms-passes; do
+  for page in attn-dialect tile-dialect attn-to-linalg-passes linalg-to-vector-passes transforms-passes; do
     [[ -s $build/docs/$page.md ]] || { echo "missing: $build/docs/$page.md"; return 1; }
   done
   # Every op has its text, and every pass too.

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what is built to a scratch folder, moves it, and uses it from there: a C++ program over find_package(Heddle), a C program
-# that calls a compiled module, the tools, and that nothing points back to the source or build folder.
+# and a Python script that call a compiled module, the tools, and that nothing points back to the source or build folder.
 #
 #   scripts/test-install.sh
 set -euo pipefail
@@ -41,6 +41,14 @@ configure_example() {
     ninja -C "$scratch/$1"
 }
 
+# All C++ headers together in one source without the precompiled header.
+headers_compile() {
+  (cd "$prefix/include" && find heddle heddle-c -name '*.h' | sort |
+    sed 's/.*/#include "&"/') >"$scratch/headers.cpp" &&
+    clang++-22 -std=c++17 -fsyntax-only -Wall -Werror -I"$prefix/include" -isystem "$(llvm-config-22 --includedir)" \
+      "$scratch/headers.cpp"
+}
+
 standalone() {
   configure_example standalone &&
     "$scratch/standalone/compile-gate" examples/standalone/gate.mlir "$scratch/gate.so" &&
@@ -49,10 +57,14 @@ standalone() {
 
 call_from_c() { configure_example call_from_c && "$scratch/call_from_c/call_gate"; }
 
+call_with_ctypes() { python3 examples/call_with_ctypes.py "$scratch/call_from_c/libgate.so"; }
+
 begin_suite install
 check "install and move" install_tree
 check "no paths of the build" no_build_paths
 check "headers and tools" headers_and_tools
+check "headers compile" headers_compile
 check "examples standalone" standalone
 check "examples call_from_c" call_from_c
+check "examples call_with_ctypes" call_with_ctypes
 end_suite

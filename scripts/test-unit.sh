@@ -26,11 +26,12 @@ for program in "${programs[@]}"; do
   skips=$(awk '/^\[ RUN      \]/ { reason = ""; next }
                /^\[  SKIPPED \] .*\(/ { print "skipped " $4 ": " reason; next }
                !/: Skipped$/ && NF { reason = reason (reason == "" ? "" : " ") $0 }' "$log")
-  if ((status != 0 && failed == 0)); then
+  if ((status != 0 && failed == 0)) || [[ -z $skips && $((passed + failed)) == 0 ]]; then
     failed=1
-    echo "failure $program: exit status $status without a verdict" >>"$suite_file"
+    last=$(sed -n 's/^\[ RUN      \] //p' "$log" | tail -n 1)
+    echo "failure $program: exit status $status without a verdict, last was ${last:-no test}" >>"$suite_file"
   fi
-  sed -n 's/^\[  FAILED  \] \([^ ,]*\)\( (.*)\)\{0,1\}$/failure '"$program"': \1/p' "$log" | sort -u >>"$suite_file"
+  sed -n 's/^\[  FAILED  \] \([^ ,]*\.[^ ,]*\).*/failure '"$program"': \1/p' "$log" | sort -u >>"$suite_file"
   [[ -z $skips ]] || echo "$skips" >>"$suite_file"
   suite_passed=$((suite_passed + passed)) suite_failed=$((suite_failed + failed))
   if ((failed)); then

@@ -2,11 +2,11 @@
 # Builds everything and runs all tests, one suite after the other; the last line counts them.
 #
 #   scripts/test.sh                 all suites
-#   scripts/test.sh SUITE...        of: unit lit docs format install
+#   scripts/test.sh SUITE...        of: unit lit goldens docs format install
 set -euo pipefail
 source "$(dirname "$0")/common.sh"
 
-all=(unit lit docs format install)
+all=(unit lit goldens docs format install)
 suites=("${@:-${all[@]}}")
 case "${1:-}" in
   -h | --help) print_help; exit 0 ;;
@@ -18,7 +18,11 @@ done
 
 start=$SECONDS
 rm -rf "$results"
-scripts/build.sh
+if ! scripts/build.sh; then
+  echo "FAILED: the build"
+  echo "0 passed, 1 failed"
+  exit 1
+fi
 for suite in "${suites[@]}"; do
   echo "test: suite $suite"
   # A failure is in the suite's results and in the summary.

@@ -48,6 +48,9 @@ def Attn_FloatRows
 /// One length or start per sequence.
 def Attn_Lengths : TensorRankOf<[I32, I64], [1]>;
 
+/// The pages of each sequence, in order of position.
+def Attn_BlockTable : TensorRankOf<[I32, I64], [2]>;
+
 //===----------------------------------------------------------------------===//
 // Base classes
 //===----------------------------------------------------------------------===//

@@ -2,29 +2,55 @@
 
 #include "VerifyUtils.h"
 #include "heddle/Dialect/Attn/Attn.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace heddle::attn;
 
+/// The number of rows that the table can address; dynamic if that is not known.
+static int64_t knownCapacity(KvAppendOp op, int64_t cacheRows) {
+  if (!op.getBlockTable())
+    return cacheRows;
+  int64_t tableEntries = op.getBlockTable().getType().getDimSize(1);
+  int64_t capacity;
+  if (ShapedType::isDynamic(cacheRows) || ShapedType::isDynamic(tableEntries) ||
+      llvm::MulOverflow(cacheRows, tableEntries, capacity))
+    return ShapedType::kDynamic;
+  return capacity;
+}
+
 LogicalResult KvAppendOp::verify() {
   NamedOperand keyCache{"key_cache", getKeyCache()}, valueCache{"value_cache", getValueCache()},
-      key{"key", getKey()}, value{"value", getValue()}, start{"start", getStart()};
+      key{"key", getKey()}, value{"value", getValue()}, start{"start", getStart()},
+      blockTable{"block_table", getBlockTable()};
+  bool isPaged = getBlockTable() != nullptr;
   for (unsigned dim : {0, 1, 2})
     if (failed(verifySameDim(*this, valueCache, dim, keyCache, dim)))
       return failure();
-  for (unsigned dim : {0, 2, 3})
+  for (unsigned dim : {2, 3})
     if (failed(verifySameDim(*this, key, dim, keyCache, dim)) ||
         failed(verifySameDim(*this, value, dim, valueCache, dim)))
       return failure();
-  if (failed(verifySameDim(*this, value, 1, key, 1)) ||
-      failed(verifySameDim(*this, start, 0, keyCache, 0)))
+  // Pages belong to no sequence.
+  NamedOperand sequences = isPaged ? key : keyCache;
+  if (failed(verifySameDim(*this, key, 0, sequences, 0)) ||
+      failed(verifySameDim(*this, value, 0, sequences, 0)) ||
+      failed(verifySameDim(*this, value, 1, key, 1)) ||
+      failed(verifySameDim(*this, start, 0, sequences, 0)) ||
+      (isPaged && failed(verifySameDim(*this, blockTable, 0, sequences, 0))))
     return failure();
-  int64_t capacity = knownDim(keyCache.dim(1), valueCache.dim(1));
+
+  int64_t cacheRows = knownDim(keyCache.dim(1), valueCache.dim(1));
+  int64_t capacity = knownCapacity(*this, cacheRows);
   int64_t rows = knownDim(key.dim(1), value.dim(1));
-  if (!ShapedType::isDynamic(capacity) && rows > capacity)
-    return emitOpError() << "expected at most as many new rows (" << rows
-                         << ") as the cache has rows (" << capacity << ")";
-  return success();
+  if (ShapedType::isDynamic(capacity) || ShapedType::isDynamic(rows) || rows <= capacity)
+    return success();
+  if (isPaged)
+    return emitOpError() << "expected at most as many new rows (" << rows << ") as "
+                         << blockTable.dim(1) << " pages of " << cacheRows << " rows hold ("
+                         << capacity << ")";
+  return emitOpError() << "expected at most as many new rows (" << rows
+                       << ") as the cache has rows (" << capacity << ")";
 }
 
 LogicalResult KvAppendOp::reifyResultShapes(OpBuilder &builder,

@@ -40,7 +40,8 @@ typedef struct HeddleCompileOptions {
 /* Compiles a module of attn, linalg and func operations to a shared object at `outputPath`. The context must have been made with
  * the dialects of heddleRegisterAllDialects. The module is changed in the process. Errors are diagnostics of its context, to
  * which mlirContextAttachDiagnosticHandler listens. `options` may be NULL. */
-MLIR_CAPI_EXPORTED MlirLogicalResult heddleCompileModule(MlirModule module, MlirStringRef outputPath,
+MLIR_CAPI_EXPORTED MlirLogicalResult heddleCompileModule(MlirModule module,
+                                                         MlirStringRef outputPath,
                                                          const HeddleCompileOptions *options);
 
 #ifdef __cplusplus

@@ -34,6 +34,9 @@ MlirLogicalResult heddleCompileModule(MlirModule module, MlirStringRef outputPat
     compile.writeHeader = !options->omitHeader;
   }
   mlir::ModuleOp op = unwrap(module);
+  if (compile.optLevel < 0 || compile.optLevel > 3)
+    return wrap(mlir::LogicalResult(op.emitError() << "optimisation level is " << compile.optLevel
+                                                   << ", expected 1 to 3"));
   // Passes create operations of dialects that the module doesn't use itself.
   op.getContext()->loadAllAvailableDialects();
   return wrap(heddle::compileModule(op, compile));

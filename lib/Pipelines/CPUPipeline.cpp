@@ -20,6 +20,27 @@ using namespace mlir;
 
 namespace heddle {
 
+namespace {
+
+/// A pipeline can't fail while it is built, so the first pass of one for an unknown variant does.
+struct UnknownVariantPass : PassWrapper<UnknownVariantPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(UnknownVariantPass)
+
+  explicit UnknownVariantPass(StringRef name) : name(name.str()) {}
+
+  void runOnOperation() override {
+    InFlightDiagnostic error = getOperation().emitError()
+                               << "unknown CPU variant '" << name << "'; known are ";
+    llvm::interleaveComma(getCPUVariants(), error,
+                          [&](const CPUVariant &variant) { error << variant.name; });
+    signalPassFailure();
+  }
+
+  std::string name;
+};
+
+} // namespace
+
 static void addCleanup(OpPassManager &pm) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
@@ -55,16 +76,13 @@ void buildLinalgToKernelsPipeline(OpPassManager &pm) {
 
 void buildKernelsToLLVMPipeline(OpPassManager &pm, const KernelsToLLVMPipelineOptions &options) {
   const CPUVariant *variant = lookupCPUVariant(options.variant);
+  if (!variant)
+    return pm.addPass(std::make_unique<UnknownVariantPass>(options.variant));
   ConvertContractionToVectorPassOptions contraction;
-  if (variant) {
-    contraction.lanes = variant->lanes;
-    contraction.rows = variant->rows;
-    contraction.vectors = variant->vectors;
-    contraction.kBlock = variant->kBlock;
-  } else {
-    // The pass reports it with a location; a pipeline can't.
-    contraction.lanes = 0;
-  }
+  contraction.lanes = variant->lanes;
+  contraction.rows = variant->rows;
+  contraction.vectors = variant->vectors;
+  contraction.kBlock = variant->kBlock;
   pm.addNestedPass<func::FuncOp>(createConvertContractionToVectorPass(contraction));
   pm.addNestedPass<func::FuncOp>(createConvertLinalgToTasksPass());
   pm.addPass(createHoistKernelBuffersPass());

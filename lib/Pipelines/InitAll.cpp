@@ -5,6 +5,7 @@
 #include "heddle/Conversion/AttnToLinalg/Passes.h"
 #include "heddle/Conversion/LinalgToVector/Passes.h"
 #include "heddle/Dialect/Attn/Attn.h"
+#include "heddle/Dialect/Tile/Tile.h"
 #include "heddle/Pipelines/Pipelines.h"
 #include "heddle/Transforms/Passes.h"
 
@@ -15,7 +16,7 @@
 namespace heddle {
 
 void registerHeddleDialects(mlir::DialectRegistry &registry) {
-  registry.insert<attn::AttnDialect>();
+  registry.insert<attn::AttnDialect, tile::TileDialect>();
 }
 
 void registerAllDialects(mlir::DialectRegistry &registry) {

@@ -8,6 +8,7 @@
 
 #include "mlir/IR/Verifier.h"
 #include "mlir/Support/Timing.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/ThreadPool.h"
 
@@ -21,13 +22,17 @@ namespace {
 /// Runs on any x86-64: the code that finds out what the CPU can do.
 const CPUVariant hostVariant = {"host", 0, "x86-64", "", 128, 4, 4, 2, 256};
 
-/// The machine code of one variant; its IR lives in a context of its own, so that variants compile in parallel.
+using Phases = std::vector<std::pair<std::string, double>>;
+
+/// The code of one variant on its way down; nothing here is shared, so that variants compile in parallel.
 struct VariantCode {
   const CPUVariant *variant = nullptr;
+  OwningOpRef<ModuleOp> kernels;
   std::unique_ptr<llvm::LLVMContext> context = std::make_unique<llvm::LLVMContext>();
   std::unique_ptr<llvm::Module> module;
   std::string object;
-  std::string error;
+  Phases phases;
+  LogicalResult result = success();
 };
 
 class ModuleCompiler {
@@ -35,18 +40,25 @@ public:
   ModuleCompiler(ModuleOp module, const CompileOptions &options, CompileReport *report)
       : module(module), options(options), report(report) {}
 
-  LogicalResult compile();
+  LogicalResult run() {
+    LogicalResult result = compile();
+    if (report)
+      report->phases = std::move(phases);
+    return result;
+  }
 
 private:
+  LogicalResult compile();
   LogicalResult error(const Twine &message) { return module.emitError(message); }
   LogicalResult check(llvm::Error failure) {
     return failure ? error(llvm::toString(std::move(failure))) : success();
   }
-  LogicalResult runPasses(Operation *op, StringRef phase,
+  LogicalResult runPasses(Operation *op, StringRef phase, Phases &phases,
                           function_ref<void(OpPassManager &)> build);
   LogicalResult selectVariants();
-  LogicalResult lowerVariant(const CPUVariant &variant);
-  LogicalResult generateCode();
+  LogicalResult lower(VariantCode &code);
+  LogicalResult generateCode(VariantCode &code);
+  LogicalResult compileVariants();
   LogicalResult writeText(function_ref<void(raw_ostream &)> write) {
     return check(writeOutput(options.output, [&](raw_ostream &os) {
       write(os);
@@ -54,29 +66,29 @@ private:
     }));
   }
   LogicalResult writeBinary();
-  template <typename Function> auto timed(StringRef phase, Function function);
+  template <typename Function> auto timed(StringRef phase, Phases &phases, Function function);
 
   ModuleOp module;
   const CompileOptions &options;
   CompileReport *report;
+  Phases phases;
   SmallVector<const CPUVariant *> variants;
   std::vector<VariantCode> codes;
   ModuleInterface interface;
 };
 
-template <typename Function> auto ModuleCompiler::timed(StringRef phase, Function function) {
+template <typename Function>
+auto ModuleCompiler::timed(StringRef phase, Phases &phases, Function function) {
   auto begin = std::chrono::steady_clock::now();
   TimingScope scope = options.timing ? options.timing->nest(phase) : TimingScope();
-  auto result = function();
+  auto result = function(scope);
   std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - begin;
-  if (report)
-    report->phases.push_back({phase.str(), elapsed.count()});
+  phases.push_back({phase.str(), elapsed.count()});
   return result;
 }
 
-LogicalResult ModuleCompiler::runPasses(Operation *op, StringRef phase,
+LogicalResult ModuleCompiler::runPasses(Operation *op, StringRef phase, Phases &phases,
                                         function_ref<void(OpPassManager &)> build) {
-  auto begin = std::chrono::steady_clock::now();
   PassManager passes(op->getContext(), ModuleOp::getOperationName());
   build(passes);
   passes.enableVerifier(options.verifyEach);
@@ -89,16 +101,11 @@ LogicalResult ModuleCompiler::runPasses(Operation *op, StringRef phase,
                                       /*printAfterOnlyOnChange=*/true,
                                       /*printAfterOnlyOnFailure=*/false, folder);
   }
-  TimingScope scope;
-  if (options.timing) {
-    scope = options.timing->nest(phase);
-    passes.enableTiming(scope);
-  }
-  LogicalResult result = passes.run(op);
-  std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - begin;
-  if (report)
-    report->phases.push_back({phase.str(), elapsed.count()});
-  return result;
+  return timed(phase, phases, [&](TimingScope &scope) {
+    if (options.timing)
+      passes.enableTiming(scope);
+    return failure(failed(passes.run(op)) || (!options.verifyEach && failed(verify(op))));
+  });
 }
 
 LogicalResult ModuleCompiler::selectVariants() {
@@ -120,57 +127,75 @@ LogicalResult ModuleCompiler::selectVariants() {
   return success();
 }
 
-LogicalResult ModuleCompiler::lowerVariant(const CPUVariant &variant) {
-  // The last variant may consume the module itself.
-  OwningOpRef<ModuleOp> copy = module.clone();
-  std::string phase = "kernels-to-llvm-" + variant.name.str();
-  if (failed(runPasses(*copy, phase, [&](OpPassManager &passes) {
+LogicalResult ModuleCompiler::lower(VariantCode &code) {
+  std::string phase = "kernels-to-llvm-" + code.variant->name.str();
+  if (failed(runPasses(*code.kernels, phase, code.phases, [&](OpPassManager &passes) {
         KernelsToLLVMPipelineOptions pipeline;
-        pipeline.variant = variant.name.str();
+        pipeline.variant = code.variant->name.str();
         buildKernelsToLLVMPipeline(passes, pipeline);
       })))
     return failure();
-  VariantCode code;
-  code.variant = &variant;
-  code.module = translateToLLVM(*copy, *code.context, variant);
-  if (!code.module)
-    return failure();
-  codes.push_back(std::move(code));
-  return success();
+  code.module = translateToLLVM(*code.kernels, *code.context, *code.variant);
+  code.kernels = nullptr;
+  return success(code.module != nullptr);
 }
 
-LogicalResult ModuleCompiler::generateCode() {
-  bool textOnly = options.emit == EmitKind::LLVM || options.emit == EmitKind::Assembly;
-  VariantCode host;
-  host.variant = &hostVariant;
-  host.module = buildHostModule(interface, variants, *host.context);
-  if (!textOnly)
-    codes.push_back(std::move(host));
-
+LogicalResult ModuleCompiler::generateCode(VariantCode &code) {
   auto kind =
       options.emit == EmitKind::Assembly ? EmissionKind::Assembly : EmissionKind::Object;
-  auto generate = [&](VariantCode &code) {
-    if (llvm::Error failure = optimize(*code.module, *code.variant, options.optLevel)) {
-      code.error = llvm::toString(std::move(failure));
-      return;
-    }
+  std::string phase = "machine-code-" + code.variant->name.str();
+  return timed(phase, code.phases, [&](TimingScope &) {
+    if (failed(check(optimize(*code.module, *code.variant, options.optLevel))))
+      return failure();
     if (options.emit == EmitKind::LLVM)
-      return;
-    auto text = emitMachineCode(*code.module, *code.variant, options.optLevel, kind);
-    if (text)
-      code.object = std::move(*text);
-    else
-      code.error = llvm::toString(text.takeError());
+      return success();
+    llvm::Expected<std::string> text =
+        emitMachineCode(*code.module, *code.variant, options.optLevel, kind);
+    if (!text)
+      return check(text.takeError());
+    code.object = std::move(*text);
+    return success();
+  });
+}
+
+/// One thread a variant, from kernels to machine code; the functions that callers see are made meanwhile.
+LogicalResult ModuleCompiler::compileVariants() {
+  bool textOnly = options.emit == EmitKind::LLVM || options.emit == EmitKind::Assembly;
+  for (const CPUVariant *variant : textOnly ? ArrayRef(variants).take_back() : ArrayRef(variants)) {
+    VariantCode &code = codes.emplace_back();
+    code.variant = variant;
+    code.kernels = module.clone();
+  }
+  // Threads must not load dialects.
+  PassManager passes(module.getContext(), ModuleOp::getOperationName());
+  buildKernelsToLLVMPipeline(passes, KernelsToLLVMPipelineOptions());
+  DialectRegistry needed;
+  passes.getDependentDialects(needed);
+  module.getContext()->appendDialectRegistry(needed);
+  for (StringRef name : needed.getDialectNames())
+    module.getContext()->getOrLoadDialect(name);
+
+  auto compile = [this](VariantCode &code) {
+    code.result = failed(lower(code)) ? failure() : generateCode(code);
   };
-  // Target machines register themselves on first use.
-  generate(codes.back());
-  llvm::DefaultThreadPool pool(llvm::hardware_concurrency());
-  for (VariantCode &code : llvm::drop_end(codes))
-    pool.async([&] { generate(code); });
-  pool.wait();
+  bool parallel = module.getContext()->isMultithreadingEnabled();
+  llvm::DefaultThreadPool pool(llvm::hardware_concurrency(parallel ? codes.size() : 1));
   for (VariantCode &code : codes)
-    if (!code.error.empty())
-      return error(code.error);
+    pool.async([&] { compile(code); });
+  VariantCode host;
+  if (!textOnly) {
+    host.variant = &hostVariant;
+    host.module = buildHostModule(interface, variants, *host.context);
+    host.result = generateCode(host);
+  }
+  pool.wait();
+  if (!textOnly)
+    codes.push_back(std::move(host));
+  for (VariantCode &code : codes) {
+    llvm::append_range(phases, code.phases);
+    if (failed(code.result))
+      return failure();
+  }
   return success();
 }
 
@@ -195,7 +220,7 @@ LogicalResult ModuleCompiler::writeBinary() {
         return linkSharedObject(objects, exported, path);
       }))))
     return failure();
-  if (!options.writeHeader)
+  if (!options.writeHeader || !isReplaceable(options.output))
     return success();
   SmallString<128> header(options.output);
   llvm::sys::path::replace_extension(header, "h");
@@ -208,10 +233,13 @@ LogicalResult ModuleCompiler::writeBinary() {
 LogicalResult ModuleCompiler::compile() {
   if (failed(selectVariants()))
     return failure();
+  if (!options.dumpFolder.empty())
+    if (std::error_code code = llvm::sys::fs::create_directories(options.dumpFolder))
+      return error("can't make the folder " + options.dumpFolder + ": " + code.message());
   if (options.emit == EmitKind::Attn)
     return writeText([&](raw_ostream &os) { module.print(os); });
 
-  if (failed(runPasses(module, "attn-to-linalg", [&](OpPassManager &passes) {
+  if (failed(runPasses(module, "attn-to-linalg", phases, [&](OpPassManager &passes) {
         AttnToLinalgPipelineOptions pipeline;
         pipeline.accumulate = options.accumulate;
         buildAttnToLinalgPipeline(passes, pipeline);
@@ -230,29 +258,24 @@ LogicalResult ModuleCompiler::compile() {
   for (const CPUVariant *variant : variants)
     interface.cpuVariants.push_back(variant->name.str());
 
-  if (failed(runPasses(module, "linalg-to-kernels", [](OpPassManager &passes) {
+  if (failed(runPasses(module, "linalg-to-kernels", phases, [](OpPassManager &passes) {
         buildLinalgToKernelsPipeline(passes);
       })))
     return failure();
-  bool textOnly = options.emit == EmitKind::LLVM || options.emit == EmitKind::Assembly;
-  for (const CPUVariant *variant :
-       textOnly ? ArrayRef(variants).take_back() : ArrayRef(variants))
-    if (failed(lowerVariant(*variant)))
-      return failure();
-  if (failed(timed("machine-code", [&] { return generateCode(); })))
+  if (failed(compileVariants()))
     return failure();
   if (options.emit == EmitKind::LLVM)
     return writeText([&](raw_ostream &os) { os << *codes.front().module; });
   if (options.emit == EmitKind::Assembly)
     return writeText([&](raw_ostream &os) { os << codes.front().object; });
-  return timed("link", [&] { return writeBinary(); });
+  return timed("link", phases, [&](TimingScope &) { return writeBinary(); });
 }
 
 } // namespace
 
 LogicalResult compileModule(ModuleOp module, const CompileOptions &options,
                             CompileReport *report) {
-  return ModuleCompiler(module, options, report).compile();
+  return ModuleCompiler(module, options, report).run();
 }
 
 } // namespace heddle

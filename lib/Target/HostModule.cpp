@@ -67,6 +67,8 @@ private:
   void buildTable(const InterfaceEntry &entry);
   llvm::Value *bindArguments(llvm::Function *function, const InterfaceEntry &entry, bool shapesOnly);
   void returnIfNonzero(llvm::Value *status);
+  void returnFailure(llvm::Function *function, const InterfaceEntry &entry, int32_t status,
+                     const std::string &text);
   void forEachVariant(llvm::Function *function, const InterfaceEntry &entry,
                       llvm::function_ref<void(const CPUVariant &)> call);
   void buildEntry(const InterfaceEntry &entry);
@@ -149,8 +151,13 @@ void HostModuleBuilder::forEachVariant(llvm::Function *function, const Interface
     b.SetInsertPoint(next);
     names = variant->name.str() + (names.empty() ? "" : ", ") + names;
   }
-  std::string text = "this CPU can run none of the module's variants (" + names + ")";
-  b.CreateRet(b.CreateCall(fail, {function->getArg(0), b.getInt32(HEDDLE_UNSUPPORTED_CPU),
+  returnFailure(function, entry, HEDDLE_UNSUPPORTED_CPU,
+                "this CPU can run none of the module's variants (" + names + ")");
+}
+
+void HostModuleBuilder::returnFailure(llvm::Function *function, const InterfaceEntry &entry,
+                                      int32_t status, const std::string &text) {
+  b.CreateRet(b.CreateCall(fail, {function->getArg(0), b.getInt32(status),
                                   b.CreateGlobalString(entry.name), b.CreateGlobalString(text),
                                   llvm::ConstantPointerNull::get(b.getPtrTy()), b.getInt32(0)}));
 }
@@ -177,6 +184,13 @@ void HostModuleBuilder::buildWorkspaceQuery(const InterfaceEntry &entry) {
   llvm::Function *function =
       define(entry.name + "_workspace", i32, {pointer, pointer, i32, pointer});
   llvm::Value *descriptors = bindArguments(function, entry, /*shapesOnly=*/true);
+  auto *store = llvm::BasicBlock::Create(module->getContext(), "store", function);
+  auto *refuse = llvm::BasicBlock::Create(module->getContext(), "refuse", function);
+  b.CreateCondBr(b.CreateIsNull(function->getArg(3)), refuse, store);
+  b.SetInsertPoint(refuse);
+  returnFailure(function, entry, HEDDLE_INVALID_ARGUMENT,
+                "bytes is a null pointer, expected the address of a uint64_t");
+  b.SetInsertPoint(store);
   forEachVariant(function, entry, [&](const CPUVariant &variant) {
     auto size = declare(entry.name + ".workspace." + variant.name.str(), i64, {pointer, pointer});
     b.CreateStore(b.CreateCall(size, {function->getArg(0), descriptors}), function->getArg(3));

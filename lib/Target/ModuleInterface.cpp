@@ -2,9 +2,11 @@
 
 #include "heddle/Target/ModuleInterface.h"
 
+#include "EntryNames.h"
+
 #include "heddle/Transforms/EntryAttributes.h"
 
-#include "heddle/Runtime/heddle_runtime.h"
+#include "heddle/Runtime/ModuleRuntime.h"
 
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/raw_ostream.h"
@@ -52,6 +54,10 @@ static FailureOr<InterfaceArgument> readArgument(func::FuncOp entry, Type type,
                              << "' has element type " << tensor.getElementType()
                              << "; callers can pass f64, f32, f16, bf16, i64, i32, i16, i8, ui8 "
                                 "and i1";
+  if (tensor.getRank() > HEDDLE_RT_MAX_RANK)
+    return entry.emitError() << "entry '" << entry.getName() << "': '" << argument.name
+                             << "' has rank " << tensor.getRank() << ", the largest is "
+                             << HEDDLE_RT_MAX_RANK;
   for (Attribute dim : attributes.getAs<ArrayAttr>(dimsAttr)) {
     if (auto symbol = dyn_cast<StringAttr>(dim))
       argument.dims.push_back({0, symbol.str()});
@@ -138,14 +144,17 @@ static llvm::json::Value toJSONValue(Attribute attribute) {
 
 FailureOr<ModuleInterface> ModuleInterface::read(ModuleOp module) {
   ModuleInterface result;
-  for (func::FuncOp entry : getEntries(module)) {
+  SmallVector<func::FuncOp> entries = getEntries(module);
+  if (entries.empty())
+    return module.emitError() << "the module has no public function, so there is no entry to call";
+  if (failed(verifyEntryNames(entries)))
+    return failure();
+  for (func::FuncOp entry : entries) {
     FailureOr<InterfaceEntry> interface = readEntry(entry);
     if (failed(interface))
       return failure();
     result.entries.push_back(std::move(*interface));
   }
-  if (result.entries.empty())
-    return module.emitError() << "the module has no public function, so there is no entry to call";
   if (auto model = module->getAttrOfType<DictionaryAttr>(modelAttr))
     result.model = toJSONValue(model);
   return result;

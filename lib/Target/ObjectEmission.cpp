@@ -70,9 +70,12 @@ llvm::Error optimize(llvm::Module &module, const CPUVariant &variant, int level)
   module.setTargetTriple((*machine)->getTargetTriple());
   module.setDataLayout((*machine)->createDataLayout());
 
+  // Register tiles come unrolled and the vectoriser interleaves, so that unrolling once more would only make code larger. Straight-line
+  // scalar code is cold.
   llvm::PipelineTuningOptions tuning;
   tuning.LoopVectorization = level >= 2;
-  tuning.SLPVectorization = level >= 2;
+  tuning.SLPVectorization = level >= 3;
+  tuning.LoopUnrolling = level >= 3;
   llvm::PassBuilder builder(machine->get(), tuning);
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;

@@ -54,6 +54,8 @@ private:
   Block *begin(StringRef name, LLVM::LLVMFunctionType type) {
     b.setInsertionPointToEnd(module.getBody());
     auto thunk = LLVM::LLVMFuncOp::create(b, (name + "." + variant).str(), type);
+    thunk.setNoInline(true);
+    thunk.setOptimizeNone(true);
     Block *body = thunk.addEntryBlock(b);
     b.setInsertionPointToStart(body);
     return body;
@@ -99,15 +101,26 @@ private:
 struct EmitEntryThunksPass : impl::EmitEntryThunksPassBase<EmitEntryThunksPass> {
   using EmitEntryThunksPassBase::EmitEntryThunksPassBase;
 
+  /// All work is in tasks; what is around them runs once a call and only costs compile time.
+  ArrayAttr unoptimized() {
+    Builder b(&getContext());
+    return b.getStrArrayAttr({"noinline", "optnone"});
+  }
+
   void runOnOperation() override {
+    // What is not a thunk is nobody else's business: equal names of other variants must not clash.
+    for (auto function : getOperation().getOps<LLVM::LLVMFuncOp>())
+      if (!function.isExternal())
+        function.setLinkage(LLVM::Linkage::Internal);
     ThunkEmitter emitter(getOperation(), variant);
     for (func::FuncOp entry : getEntries(getOperation()))
       if (failed(emitter.emit(entry)))
         return signalPassFailure();
-    // What is not a thunk is nobody else's business: equal names of other variants must not clash.
     auto internal = LLVM::LinkageAttr::get(&getContext(), LLVM::Linkage::Internal);
-    for (auto function : getOperation().getOps<func::FuncOp>())
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
       function->setAttr("llvm.linkage", internal);
+      function->setAttr("passthrough", unoptimized());
+    }
   }
 };
 

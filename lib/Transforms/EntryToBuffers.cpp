@@ -60,31 +60,51 @@ public:
           builder, argument.getLoc(), tensorType, argument, /*restrict=*/true,
           /*writable=*/updated.contains(name.getValue()));
       argument.replaceAllUsesExcept(tensor, tensor);
+      tensors[argument] = tensor;
       attributes.push_back(entry.getArgAttrDict(i));
       buffers[name.getValue()] = argument;
     }
 
+    // A returned value may be the old content of an argument that another result updates. So plain results are stored first; then
+    // updates become values that bufferization places, knowing what is still read; last, each goes to its own argument. Only an
+    // argument that becomes another one has to be copied here.
     builder.setInsertionPoint(terminator);
+    SmallVector<std::pair<Value, Value>> updates;
     for (auto [i, value] : llvm::enumerate(terminator.getOperands())) {
-      auto updates = entry.getResultAttrOfType<StringAttr>(i, updatesAttr);
-      Value destination;
-      if (updates) {
-        destination = buffers.lookup(updates.getValue());
-        if (!destination)
+      if (auto name = entry.getResultAttrOfType<StringAttr>(i, updatesAttr)) {
+        Value argument = buffers.lookup(name.getValue());
+        if (!argument)
           return entry.emitError() << "entry '" << entry.getName() << "' result " << i
-                                   << " updates '" << updates.getValue()
-                                   << "', which is no argument";
-      } else {
-        destination = body.addArgument(
-            borderType(cast<RankedTensorType>(value.getType()), /*contiguous=*/true),
-            value.getLoc());
-        attributes.push_back(entry.getResultAttrDict(i));
+                                   << " updates '" << name.getValue() << "', which is no argument";
+        updates.push_back({value, argument});
+        continue;
       }
-      auto materialize = bufferization::MaterializeInDestinationOp::create(
-          builder, value.getLoc(), Type(), value, destination, /*restrict=*/!updates,
-          /*writable=*/true);
-      (void)materialize;
+      Value destination = body.addArgument(
+          borderType(cast<RankedTensorType>(value.getType()), /*contiguous=*/true),
+          value.getLoc());
+      attributes.push_back(entry.getResultAttrDict(i));
+      store(builder, value, destination, /*restrict=*/true);
     }
+    for (auto &[value, argument] : updates) {
+      Value source = value;
+      while (Operation *view = source.getDefiningOp()) {
+        if (!isa<tensor::CastOp, tensor::ExpandShapeOp, tensor::CollapseShapeOp>(view))
+          break;
+        source = view->getOperand(0);
+      }
+      auto old = source.getDefiningOp<bufferization::ToTensorOp>();
+      if (old && old.getBuffer() != argument)
+        value = bufferization::AllocTensorOp::create(
+                    builder, value.getLoc(), cast<RankedTensorType>(value.getType()), ValueRange(),
+                    value)
+                    .getResult();
+    }
+    for (auto &[value, argument] : updates)
+      value = bufferization::MaterializeInDestinationOp::create(builder, value.getLoc(), value,
+                                                                tensors.lookup(argument))
+                  .getResult();
+    for (auto [value, argument] : updates)
+      store(builder, value, argument, /*restrict=*/false);
     terminator.getOperandsMutable().clear();
     entry.setType(FunctionType::get(context, body.getArgumentTypes(), {}));
     entry.removeResAttrsAttr();
@@ -93,8 +113,15 @@ public:
   }
 
 private:
+  static void store(OpBuilder &builder, Value tensor, Value buffer, bool restrict) {
+    bufferization::MaterializeInDestinationOp::create(builder, tensor.getLoc(), Type(), tensor,
+                                                      buffer, restrict, /*writable=*/true);
+  }
+
   func::FuncOp entry;
   MLIRContext *context;
+  /// The value that an argument's buffer holds at the start.
+  llvm::DenseMap<Value, Value> tensors;
 };
 
 /// Gives every user of a filled tensor a fill of its own: sharing one would make bufferization copy it for each user that writes.
@@ -120,7 +147,8 @@ struct EntryToBuffersPass : impl::EntryToBuffersPassBase<EntryToBuffersPass> {
     for (func::FuncOp entry : getEntries(getOperation())) {
       WalkResult calls = entry.walk([&](CallOpInterface call) {
         call.emitError() << "entry '" << entry.getName()
-                         << "' still calls a function; run the inliner first";
+                         << "' calls a function that could not be inlined: it is recursive or has "
+                            "no body";
         return WalkResult::interrupt();
       });
       if (calls.wasInterrupted() || failed(EntryConverter(entry).run()))

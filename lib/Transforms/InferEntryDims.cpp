@@ -3,14 +3,17 @@
 // A union-find over the dimensions of all tensors and over index values. Two are joined where an op is only defined if they are equal:
 //
 //  1. linalg: all operand dimensions that one loop indexes; results with their inits.
-//  2. tensor.dim: its result with the dimension read. tensor.empty, expand_shape, slices: a dynamic size operand with the dimension it
-//     sets; groups of one dimension in reshapes; casts; insertions with their destination.
-//  3. Elementwise ops: all operands and results. scf.for and scf.if: values that are carried or yielded.
-//  4. attn.require that two extents are equal, where both are extents of arguments: the border then checks it.
+//  2. tensor.dim: its result with the dimension read. tensor.empty, generate, expand_shape, slices: a dynamic size operand with the
+//     dimension it sets; groups of one dimension, unit ones aside, in reshapes; casts; insertions with their destination.
+//  3. Elementwise ops: all operands and results. scf.forall: shared outputs, their block arguments and results.
+//  4. scf.for may carry tensors whose extents change, so a carried dimension is one class only if the body, looked at alone, yields the
+//     extent that it took or the one that the loop began with. A result of scf.if is joined where both branches agree. As one such
+//     fact may prove another, this is repeated until nothing changes.
+//  5. attn.require that two extents are equal, where both are extents of arguments: the border then checks it.
 //
 // In the end every extent that an argument has is read from the first argument that has it, so that equal extents are one value.
 //
-// A static extent gives its class that value. Whoever adds an op that ties dimensions in another way adds its rule here; a missing rule makes
+// A static extent gives its class that value; two different ones are an error. Whoever adds an op that ties dimensions in another way adds its rule here; a missing rule makes
 // names less shared, and the result dimension that depends on it an error, never a wrong number.
 //
 //===----------------------------------------------------------------------===//
@@ -24,6 +27,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "llvm/ADT/SmallBitVector.h"
 
 using namespace mlir;
 
@@ -37,13 +41,15 @@ namespace {
 class DimClasses {
 public:
   void addFunction(func::FuncOp function) {
-    for (Value argument : function.getArguments())
-      addTensor(argument);
-    function.walk([&](Operation *op) {
+    function.walk<WalkOrder::PreOrder>([&](Operation *op) {
+      for (Region &region : op->getRegions())
+        for (Value argument : region.getArguments())
+          addTensor(argument);
       for (Value result : op->getResults())
         addTensor(result);
       addOp(op);
     });
+    addControlFlow(function);
     // After all that is certain: what the program only asks for.
     llvm::DenseSet<int> known = classesOfArguments(function);
     function.walk([&](attn::RequireOp require) {
@@ -56,10 +62,14 @@ public:
         known.insert(root(lhs));
       }
     });
+    addControlFlow(function);
   }
 
   int find(Value value, int64_t dim) { return root(id(value, dim)); }
   std::optional<int64_t> constant(int classId) const { return constants[classId]; }
+
+  /// Two extents that were found to be equal but are not.
+  std::optional<std::pair<int64_t, int64_t>> contradiction() const { return different; }
 
 private:
   llvm::DenseSet<int> classesOfArguments(func::FuncOp function) {
@@ -94,8 +104,15 @@ private:
     if (b < a)
       std::swap(a, b);
     parents[b] = a;
-    if (!constants[a])
-      constants[a] = constants[b];
+    changed = true;
+    if (constants[b])
+      setConstant(a, *constants[b]);
+  }
+
+  void setConstant(int node, int64_t extent) {
+    if (constants[node] && *constants[node] != extent && !different)
+      different = {*constants[node], extent};
+    constants[node] = extent;
   }
 
   void addTensor(Value value) {
@@ -104,7 +121,7 @@ private:
       return;
     for (int64_t dim = 0; dim < type.getRank(); ++dim)
       if (!type.isDynamicDim(dim))
-        constants[root(id(value, dim))] = type.getDimSize(dim);
+        setConstant(root(id(value, dim)), type.getDimSize(dim));
   }
 
   void joinAll(Value a, Value b) {
@@ -124,17 +141,26 @@ private:
   }
 
   void joinReshape(Value collapsed, Value expanded, ArrayRef<ReassociationIndices> groups) {
-    for (auto [dim, group] : llvm::enumerate(groups))
-      if (group.size() == 1)
-        join(id(collapsed, dim), id(expanded, group.front()));
+    // Unit dimensions leave the extent of a group to the dimension that remains.
+    ArrayRef<int64_t> shape = cast<RankedTensorType>(expanded.getType()).getShape();
+    for (auto [dim, group] : llvm::enumerate(groups)) {
+      auto rest = llvm::to_vector(
+          llvm::make_filter_range(group, [&](int64_t each) { return shape[each] != 1; }));
+      if (rest.size() == 1)
+        join(id(collapsed, dim), id(expanded, rest.front()));
+    }
   }
 
   void addOp(Operation *op);
+  void addControlFlow(func::FuncOp function);
+  void joinIfProven(Value carried, Value init, Value yielded, Value result);
   void addLinalg(linalg::LinalgOp op);
 
   llvm::DenseMap<std::pair<Value, int64_t>, int> ids;
   std::vector<int> parents;
   std::vector<std::optional<int64_t>> constants;
+  std::optional<std::pair<int64_t, int64_t>> different;
+  bool changed = false;
 };
 
 void DimClasses::addLinalg(linalg::LinalgOp op) {
@@ -177,28 +203,59 @@ void DimClasses::addOp(Operation *op) {
   } else if (auto insert = dyn_cast<tensor::InsertSliceOp>(op)) {
     joinAll(insert.getDest(), insert.getResult());
   } else if (auto extract = dyn_cast<tensor::ExtractSliceOp>(op)) {
-    if (extract.getType().getRank() == extract.getSourceType().getRank())
-      joinSizes(extract.getResult(), extract.getMixedSizes());
-  } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
-    for (auto [init, argument, yielded, result] :
-         llvm::zip_equal(loop.getInitArgs(), loop.getRegionIterArgs(), loop.getYieldedValues(),
-                         loop.getResults())) {
-      joinAll(init, argument);
-      joinAll(init, yielded);
-      joinAll(init, result);
+    llvm::SmallBitVector dropped = extract.getDroppedDims();
+    SmallVector<OpFoldResult> kept;
+    for (auto [dim, size] : llvm::enumerate(extract.getMixedSizes()))
+      if (!dropped[dim])
+        kept.push_back(size);
+    joinSizes(extract.getResult(), kept);
+  } else if (auto generate = dyn_cast<tensor::GenerateOp>(op)) {
+    joinSizes(generate.getResult(), getMixedValues(generate.getType().getShape(),
+                                                   generate.getDynamicExtents(), op->getContext()));
+  } else if (auto loop = dyn_cast<scf::ForallOp>(op)) {
+    for (auto [output, argument, result] :
+         llvm::zip_equal(loop.getOutputs(), loop.getRegionIterArgs(), loop.getResults())) {
+      joinAll(output, argument);
+      joinAll(output, result);
     }
-  } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
-    if (branch.getNumResults() > 0)
-      for (auto [yes, no, result] :
-           llvm::zip_equal(branch.thenYield().getOperands(), branch.elseYield().getOperands(),
-                           branch.getResults())) {
-        joinAll(yes, result);
-        joinAll(no, result);
-      }
-  } else if (OpTrait::hasElementwiseMappableTraits(op) && op->getNumResults() == 1) {
+  } else if (OpTrait::hasElementwiseMappableTraits(op) && op->getNumResults() == 1 &&
+             llvm::all_of(op->getOperandTypes(), llvm::IsaPred<RankedTensorType>)) {
+    // A select by a scalar may choose between tensors of different extents.
     for (Value operand : op->getOperands())
       joinAll(operand, op->getResult(0));
   }
+}
+
+/// For every dimension that stays what it was when `carried` becomes `yielded`.
+void DimClasses::joinIfProven(Value carried, Value init, Value yielded, Value result) {
+  auto type = dyn_cast<RankedTensorType>(result.getType());
+  for (int64_t dim = 0; type && dim < type.getRank(); ++dim) {
+    int next = find(yielded, dim);
+    if (next != find(carried, dim) && next != find(init, dim))
+      continue;
+    join(id(init, dim), id(carried, dim));
+    join(id(init, dim), id(result, dim));
+    join(id(init, dim), id(yielded, dim));
+  }
+}
+
+void DimClasses::addControlFlow(func::FuncOp function) {
+  do {
+    changed = false;
+    function.walk([&](scf::ForOp loop) {
+      for (auto [init, argument, yielded, result] :
+           llvm::zip_equal(loop.getInitArgs(), loop.getRegionIterArgs(), loop.getYieldedValues(),
+                           loop.getResults()))
+        joinIfProven(argument, init, yielded, result);
+    });
+    function.walk([&](scf::IfOp branch) {
+      for (Value result : branch.getResults()) {
+        unsigned i = cast<OpResult>(result).getResultNumber();
+        Value yes = branch.thenYield().getOperand(i), no = branch.elseYield().getOperand(i);
+        joinIfProven(yes, yes, no, result);
+      }
+    });
+  } while (changed);
 }
 
 class EntryNamer {
@@ -206,8 +263,14 @@ public:
   EntryNamer(func::FuncOp function) : function(function), builder(function) {}
 
   LogicalResult run() {
+    if (failed(checkTypes()) || failed(checkAttributes()))
+      return failure();
     classes.addFunction(function);
-    if (failed(checkTypes()) || failed(collectNames()))
+    if (auto extents = classes.contradiction())
+      return function.emitError() << "entry '" << function.getName()
+                                  << "' needs one dimension to be " << extents->first << " and "
+                                  << extents->second;
+    if (failed(collectNames()))
       return failure();
     for (auto [i, argument] : llvm::enumerate(function.getArguments())) {
       SmallVector<Attribute> dims;
@@ -241,6 +304,52 @@ private:
         return failure();
     if (!function.getBody().hasOneBlock())
       return function.emitError() << "entry '" << function.getName() << "' expected one block";
+    return success();
+  }
+
+  LogicalResult checkAttributes() {
+    auto isString = [&](StringRef name, const char *what, unsigned i,
+                        Attribute attribute) -> LogicalResult {
+      if (!attribute || isa<StringAttr>(attribute))
+        return success();
+      return function.emitError() << "entry '" << function.getName() << "' " << what << " " << i
+                                  << " expected " << name << " to be a string, but it is "
+                                  << attribute;
+    };
+    for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+      for (StringRef name : {nameAttr, roleAttr})
+        if (failed(isString(name, "argument", i, function.getArgAttr(i, name))))
+          return failure();
+      auto role = function.getArgAttrOfType<StringAttr>(i, roleAttr);
+      if (role && !llvm::is_contained({"input", "weight", "cache"}, role.getValue()))
+        return function.emitError() << "entry '" << function.getName() << "' argument " << i
+                                    << " has the unknown heddle.role '" << role.getValue()
+                                    << "'; known are input, weight, cache";
+    }
+    for (unsigned i = 0; i < function.getNumResults(); ++i)
+      for (StringRef name : {nameAttr, updatesAttr})
+        if (failed(isString(name, "result", i, function.getResultAttr(i, name))))
+          return failure();
+    return success();
+  }
+
+  /// An argument that a result updates must have the result's shape.
+  LogicalResult checkUpdate(unsigned result, ArrayAttr dims) {
+    auto name = function.getResultAttrOfType<StringAttr>(result, updatesAttr);
+    for (unsigned i = 0; name && i < function.getNumArguments(); ++i) {
+      if (function.getArgAttrOfType<StringAttr>(i, nameAttr) != name)
+        continue;
+      if (function.getArgAttr(i, dimsAttr) != dims)
+        return function.emitError()
+               << "entry '" << function.getName() << "' result " << result << " has dims " << dims
+               << ", but updates '" << name.getValue() << "' with dims "
+               << function.getArgAttr(i, dimsAttr);
+      if (function.getArgumentTypes()[i] != function.getResultTypes()[result])
+        return function.emitError()
+               << "entry '" << function.getName() << "' result " << result << " is a "
+               << function.getResultTypes()[result] << ", but updates '" << name.getValue()
+               << "', a " << function.getArgumentTypes()[i];
+    }
     return success();
   }
 
@@ -298,6 +407,8 @@ private:
       if (!function.getResultAttr(i, nameAttr))
         function.setResultAttr(i, nameAttr, builder.getStringAttr("result" + Twine(i)));
       function.setResultAttr(i, dimsAttr, builder.getArrayAttr(dims));
+      if (failed(checkUpdate(i, builder.getArrayAttr(dims))))
+        return failure();
     }
     return success();
   }

@@ -3,6 +3,7 @@
 #include "heddle/Transforms/EntryAttributes.h"
 #include "heddle/Transforms/Passes.h"
 
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -93,6 +94,22 @@ private:
   SymbolTable symbols;
 };
 
+/// Names the first op that neither bufferization nor a kernel took.
+LogicalResult verifyLowered(func::FuncOp entry) {
+  WalkResult result = entry.walk([](Operation *op) {
+    auto isTensor = [](Type type) { return isa<TensorType>(type); };
+    bool isBorder = isa<bufferization::ToTensorOp, bufferization::ToBufferOp>(op);
+    bool isLinalg = isa<linalg::LinalgDialect>(op->getDialect());
+    if (isLinalg || (!isBorder && (llvm::any_of(op->getOperandTypes(), isTensor) ||
+                                   llvm::any_of(op->getResultTypes(), isTensor)))) {
+      op->emitOpError("has no lowering to buffers and loops; write it as linalg structured ops");
+      return WalkResult::interrupt();
+    }
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
 struct OutlineKernelsPass : impl::OutlineKernelsPassBase<OutlineKernelsPass> {
   void runOnOperation() override {
     KernelOutliner outliner(getOperation());
@@ -112,6 +129,8 @@ struct OutlineKernelsPass : impl::OutlineKernelsPassBase<OutlineKernelsPass> {
       entry.walk([&](linalg::LinalgOp op) { ops.push_back(op); });
       for (linalg::LinalgOp op : ops)
         outliner.outline(entry, op);
+      if (failed(verifyLowered(entry)))
+        return signalPassFailure();
     }
   }
 };

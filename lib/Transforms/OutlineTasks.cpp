@@ -43,6 +43,8 @@ public:
   LogicalResult outline(scf::ForallOp loop) {
     if (loop.getNumResults() != 0 || loop.getRank() != 1 || !loop.isNormalized())
       return loop.emitOpError("expected one normalized dimension and no results");
+    if (loop->getParentOfType<scf::ForallOp>())
+      return loop.emitOpError("expected no loop over tasks around it");
     auto function = loop->getParentOfType<func::FuncOp>();
     if (!function || function.getNumArguments() == 0 ||
         function.getArgument(0).getType() != pointer)

@@ -4,7 +4,8 @@
 //    rest, rounded up to 64. Buffers of one unit form a group.
 // 2. A buffer is alive from the first to the last op of the entry's block that uses it or a view of it.
 // 3. In a group, buffers in order of size take the lowest offset at which no buffer that is alive at the same time lies.
-// 4. Group bases are the running sum of unit * (end of group).
+// 4. Group bases are the running sum of unit * (end of group). Extents that no memory could hold must not wrap to a small sum, so the
+//    size function also sums up in floating point and answers 2^63 - 1 where that is more than 2^62.
 //
 // Worked example: [B, L, 96] and [B, L, 160] f32 that are never alive together share one range of B * L * 640 bytes.
 //
@@ -18,6 +19,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/Transforms/BufferViewFlowAnalysis.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -58,7 +60,7 @@ public:
     for (Group &group : groups)
       place(group);
     Value total = computeBases();
-    buildSizeFunction(total);
+    buildSizeFunction(saturated(total));
     replaceAllocs(body);
     return success();
   }
@@ -67,6 +69,7 @@ private:
   LogicalResult collect(Block &body);
   static void place(Group &group);
   Value computeBases();
+  Value saturated(Value total);
   void buildSizeFunction(Value total);
   void replaceAllocs(Block &body);
 
@@ -76,6 +79,15 @@ private:
   // Sorted extents, so that B * L and L * B are one unit.
   std::map<SmallVector<void *>, size_t> groupOf;
 };
+
+/// Bytes of one element as LLVM stores it, or nothing for types that buffers can't have.
+static std::optional<int64_t> elementBytes(Type type) {
+  if (type.isIndex())
+    return 8;
+  if (!type.isIntOrFloat())
+    return std::nullopt;
+  return llvm::PowerOf2Ceil(llvm::divideCeil(type.getIntOrFloatBitWidth(), 8));
+}
 
 LogicalResult WorkspacePlanner::collect(Block &body) {
   llvm::DenseMap<Operation *, int64_t> position;
@@ -87,7 +99,6 @@ LogicalResult WorkspacePlanner::collect(Block &body) {
 
   // One hoisted computation per distinct extent: equal dims of equal arguments must become one value.
   IRMapping mapping;
-  llvm::DenseMap<Value, Value> hoisted;
   for (memref::AllocOp alloc : allocs) {
     if (alloc->getBlock() != &body)
       return alloc.emitOpError("is inside a loop; workspace buffers live at the entry's top level");
@@ -104,9 +115,10 @@ LogicalResult WorkspacePlanner::collect(Block &body) {
       mapping.map(size, value);
       extents.push_back(value);
     }
-    int64_t factor = alloc.getType().getElementTypeBitWidth() == 1
-                         ? 1
-                         : alloc.getType().getElementTypeBitWidth() / 8;
+    std::optional<int64_t> bytes = elementBytes(alloc.getType().getElementType());
+    if (!bytes)
+      return alloc.emitOpError("expected elements that are integers, floats or indices");
+    int64_t factor = *bytes;
     for (int64_t extent : alloc.getType().getShape())
       if (!ShapedType::isDynamic(extent))
         factor *= extent;
@@ -168,6 +180,29 @@ Value WorkspacePlanner::computeBases() {
     base = b.createOrFold<arith::AddIOp>(base, bytes);
   }
   return base;
+}
+
+/// `total`, or the largest index where it did not fit. The ops are dead in the entry itself.
+Value WorkspacePlanner::saturated(Value total) {
+  if (getConstantIntValue(total))
+    return total;
+  auto toFloat = [&](Value value) -> Value {
+    Value wide = arith::IndexCastOp::create(b, b.getI64Type(), value);
+    return arith::SIToFPOp::create(b, b.getF64Type(), wide);
+  };
+  auto constant = [&](double value) -> Value {
+    return arith::ConstantOp::create(b, b.getF64FloatAttr(value));
+  };
+  Value sum = constant(0.0);
+  for (Group &group : groups) {
+    Value bytes = constant(group.end);
+    for (Value extent : group.extents)
+      bytes = arith::MulFOp::create(b, bytes, toFloat(extent));
+    sum = arith::AddFOp::create(b, sum, bytes);
+  }
+  Value fits = arith::CmpFOp::create(b, arith::CmpFPredicate::OLE, sum, constant(0x1p62));
+  Value most = arith::ConstantIndexOp::create(b, std::numeric_limits<int64_t>::max());
+  return arith::SelectOp::create(b, fits, total, most);
 }
 
 void WorkspacePlanner::buildSizeFunction(Value total) {

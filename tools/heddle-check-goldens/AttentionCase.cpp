@@ -35,8 +35,8 @@ void readAttention(CaseReader &reader, const CaseSettings &settings, OperationCa
     Tensor converted = convert(*tensor, clauseType);
     std::vector<int64_t> shape = shapeOf(*tensor);
     std::string type = tensorType(shape, converted.dtype());
-    operands += std::string(" ") + name + "(" +
-                result.addInput(name, std::move(converted), shape) + " : " + type + ")";
+    operands += std::string(" ") + name + "(" + result.addInput(name, std::move(converted), shape) +
+                " : " + type + ")";
   };
   auto asStored = [](const TensorView &tensor) { return tensor.shape; };
   auto perSequence = [](const TensorView &tensor) {

@@ -94,8 +94,8 @@ Status BlockFile::readMetadata() {
     return {};
   };
   int64_t prefill = 0, decode = 0;
-  for (auto [key, value] : {std::pair("batch", &batch), std::pair("prefill", &prefill),
-                            std::pair("decode", &decode)})
+  for (auto [key, value] :
+       {std::pair("batch", &batch), std::pair("prefill", &prefill), std::pair("decode", &decode)})
     if (Status status = integer(key, *value); !status)
       return status;
   Result<json> chunks = metadataJson(file, "chunks"), layerList = metadataJson(file, "layers");
@@ -287,8 +287,7 @@ Status BlockFile::checkLayers(const LoadOptions &options) {
 void BlockFile::check() {
   if (Status status = readMetadata(); !status)
     return report.fail("metadata", "can't interpret: " + status.error());
-  session.forEachVariant(report,
-                         [&](const LoadOptions &options) { return checkLayers(options); });
+  session.forEachVariant(report, [&](const LoadOptions &options) { return checkLayers(options); });
 }
 
 void checkBlockFile(const SafetensorsFile &file, Session &session, Report &report) {

@@ -67,9 +67,8 @@ void readActivation(CaseReader &reader, const CaseSettings &settings, OperationC
   if (std::optional<double> number = reader.number("limit"))
     limit = " {limit = " + floatText(*number) + "}";
 
-  for (auto [output, kind] :
-       {std::pair("silu", "silu"), std::pair("gelu_erf", "gelu"),
-        std::pair("gelu_tanh", "gelu_tanh"), std::pair("sigmoid", "sigmoid")})
+  for (auto [output, kind] : {std::pair("silu", "silu"), std::pair("gelu_erf", "gelu"),
+                              std::pair("gelu_tanh", "gelu_tanh"), std::pair("sigmoid", "sigmoid")})
     addOutput(reader, settings, result, output,
               std::string("attn.activation ") + kind + " " + gateValue + " : " + type, type);
   for (auto [output, kind] :

@@ -10,10 +10,9 @@ void readKvAppend(CaseReader &reader, const CaseSettings &settings, OperationCas
   std::string operands, types, resultTypes;
   auto add = [&](const char *name, bool isCache) {
     const TensorView *tensor = reader.input(name, 4);
-    std::string type =
-        tensorType({-1, -1, tensor->shape[2], tensor->shape[3]}, settings.type);
-    operands += (isCache ? result.entry.cache(name, type) : result.entry.argument(name, type)) +
-                ", ";
+    std::string type = tensorType({-1, -1, tensor->shape[2], tensor->shape[3]}, settings.type);
+    operands +=
+        (isCache ? result.entry.cache(name, type) : result.entry.argument(name, type)) + ", ";
     types += type + ", ";
     result.inputs[name] = convert(*tensor, settings.type);
     if (!isCache)
@@ -33,13 +32,21 @@ void readKvAppend(CaseReader &reader, const CaseSettings &settings, OperationCas
   operands += result.addInput("start", convert(*start, start->dtype), {-1});
   types += tensorType({-1}, start->dtype);
 
-  // The capacity is an extent of the caches; the attribute repeats it.
-  std::optional<int64_t> capacity = reader.integer("capacity");
-  if (int64_t extent = reader.input("k_cache", 4)->shape[1]; capacity && *capacity != extent)
-    reader.fail("attribute 'capacity' is " + std::to_string(*capacity) + ", but k_cache has " +
-                std::to_string(extent) + " rows");
-  result.entry.line("%new_k_cache, %new_v_cache = attn.kv_append " + operands + " : (" + types +
-                    ") -> (" + resultTypes + ")");
+  std::string clause;
+  const TensorView *blockTable = reader.optionalInput("block_table");
+  if (blockTable)
+    clause = " block_table(" +
+             result.addInput("block_table", convert(*blockTable, blockTable->dtype), {-1, -1}) +
+             " : " + tensorType({-1, -1}, blockTable->dtype) + ")";
+
+  // The rows of a cache or page are an extent; the attribute repeats it.
+  const char *extentName = blockTable ? "page_size" : "capacity";
+  std::optional<int64_t> rows = reader.integer(extentName);
+  if (int64_t extent = reader.input("k_cache", 4)->shape[1]; rows && *rows != extent)
+    reader.fail("attribute '" + std::string(extentName) + "' is " + std::to_string(*rows) +
+                ", but k_cache has " + std::to_string(extent) + " rows");
+  result.entry.line("%new_k_cache, %new_v_cache = attn.kv_append " + operands + clause + " : (" +
+                    types + ") -> (" + resultTypes + ")");
 }
 
 } // namespace heddle::goldens

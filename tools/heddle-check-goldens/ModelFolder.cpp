@@ -26,8 +26,8 @@ private:
   Result<Tensor> callEntry(const run::Module &module, const char *name, int64_t start,
                            int64_t count, std::unique_ptr<run::ArgumentSet> &caches);
   Status runModel(const run::Module &module, const Tolerance &tolerance);
-  void checkGreedy(const std::string &what, const TensorView &logits, int64_t row,
-                   int64_t position, double limit);
+  void checkGreedy(const std::string &what, const TensorView &logits, int64_t row, int64_t position,
+                   double limit);
 
   const std::string &folder;
   Session &session;
@@ -61,7 +61,8 @@ Status ModelFolder::open() {
   steps = decodeLogits->shape[1];
   width = tokens->shape[1];
   if (prompt < 1 || prompt + steps > width || prefillLogits->shape[1] != prompt)
-    return Failure{"prompt_length " + std::to_string(prompt) + " does not fit the shapes of "
+    return Failure{"prompt_length " + std::to_string(prompt) +
+                   " does not fit the shapes of "
                    "tokens and logits_prefill"};
   // expected.safetensors lies beside the weights, so the checkpoint is opened as the importer does.
   Result<Checkpoint> opened = Checkpoint::open(folder);
@@ -116,8 +117,8 @@ void ModelFolder::checkGreedy(const std::string &what, const TensorView &logits,
     double largest = -INFINITY, second = -INFINITY;
     int64_t chosen = 0;
     for (int64_t i = 0; i < vocabulary; ++i) {
-      double logit = loadAsDouble(logits.dtype, logits.data,
-                                  size_t((b * rowCount + row) * vocabulary + i));
+      double logit =
+          loadAsDouble(logits.dtype, logits.data, size_t((b * rowCount + row) * vocabulary + i));
       if (logit > largest) {
         second = largest;
         largest = logit;
@@ -168,8 +169,8 @@ Status ModelFolder::check(const LoadOptions &options) {
   if (!imported)
     return Failure{"can't interpret: " + diagnostics.text()};
   auto model = (*imported)->getAttrOfType<mlir::DictionaryAttr>("heddle.model");
-  Tolerance tolerance = Tolerance::ofDecoder(
-      model ? llvm::cast<mlir::IntegerAttr>(model.get("layers")).getInt() : 1);
+  Tolerance tolerance =
+      Tolerance::ofDecoder(model ? llvm::cast<mlir::IntegerAttr>(model.get("layers")).getInt() : 1);
   Result<run::Module> module = session.load(*imported, options);
   if (!module)
     return module.failure();

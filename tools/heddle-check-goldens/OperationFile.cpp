@@ -20,8 +20,10 @@ std::string OperationCase::addInput(const std::string &argument, Tensor tensor,
 static Status readCase(CaseReader &reader, const CaseSettings &settings, OperationCase &result) {
   using Read = void (*)(CaseReader &, const CaseSettings &, OperationCase &);
   const std::pair<std::vector<const char *>, Read> families[] = {
-      {{"q", "k", "v"}, readAttention},        {{"x", "positions"}, readRope},
-      {{"k_cache", "v_cache", "k", "v"}, readKvAppend}, {{"x", "weight"}, readNorm},
+      {{"q", "k", "v"}, readAttention},
+      {{"x", "positions"}, readRope},
+      {{"k_cache", "v_cache", "k", "v"}, readKvAppend},
+      {{"x", "weight"}, readNorm},
       {{"gate", "up"}, readActivation},
   };
   for (const auto &[names, read] : families)
@@ -68,10 +70,9 @@ void checkOperationFile(const SafetensorsFile &file, Session &session, Report &r
   Result<json> cases = metadataJson(file, "cases");
   Result<Tolerance> tolerance = Tolerance::ofOperations(metadataText(file, "tolerance"));
   if (!cases || !cases->is_object() || !tolerance)
-    return report.fail("metadata", "can't interpret: " + (!cases ? cases.error()
-                                                          : !tolerance
-                                                              ? tolerance.error()
-                                                              : "'cases' is no object"));
+    return report.fail("metadata", "can't interpret: " + (!cases       ? cases.error()
+                                                          : !tolerance ? tolerance.error()
+                                                                       : "'cases' is no object"));
   checkStrayTensors(file, *cases, report);
 
   CaseSettings settings{session.type, *tolerance, session.loader.context()};

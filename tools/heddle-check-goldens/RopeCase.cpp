@@ -55,8 +55,8 @@ std::vector<double> ropeTable(double theta, attn::RopeScalingAttrInterface scali
 
 bool sameTable(const std::vector<double> &table, const TensorView &expected, std::string &text) {
   if (expected.shape != std::vector<int64_t>{int64_t(table.size())}) {
-    text = "found " + std::to_string(table.size()) + " values, expected " +
-           shapeText(expected.shape);
+    text =
+        "found " + std::to_string(table.size()) + " values, expected " + shapeText(expected.shape);
     return false;
   }
   for (size_t i = 0; i < table.size(); ++i) {
@@ -88,8 +88,7 @@ static Tensor joinColumns(const TensorView &left, const TensorView &right) {
     int64_t row = i / (2 * columns), column = i % (2 * columns);
     const TensorView &half = column < columns ? left : right;
     storeFromDouble(DType::F32, joined->data(), size_t(i),
-                    loadAsDouble(half.dtype, half.data,
-                                 size_t(row * columns + column % columns)));
+                    loadAsDouble(half.dtype, half.data, size_t(row * columns + column % columns)));
   }
   return std::move(*joined);
 }
@@ -119,21 +118,21 @@ void readRope(CaseReader &reader, const CaseSettings &settings, OperationCase &r
                         *frequencies, text);
   result.directChecks.push_back({"inv_freq", same, text});
   double factor = scaling ? scaling.attentionFactor() : 1;
-  result.directChecks.push_back({"attention_factor", std::abs(factor - attentionFactor) < 1e-12,
-                                 std::to_string(factor)});
+  result.directChecks.push_back(
+      {"attention_factor", std::abs(factor - attentionFactor) < 1e-12, std::to_string(factor)});
 
   std::string rowType = tensorType({-1, -1, input->shape[2], input->shape[3]}, settings.type);
   std::string tableType = tensorType({-1, -1, 1, *rotaryDim}, DType::F32);
   std::string positionType = tensorType({-1}, positions->dtype);
   std::string x = result.addInput("x", convert(*input, settings.type),
                                   {-1, -1, input->shape[2], input->shape[3]});
-  std::string unit = result.addInput("unit", unitRows(positions->shape[0], *rotaryDim),
-                                     {-1, -1, 1, *rotaryDim});
+  std::string unit =
+      result.addInput("unit", unitRows(positions->shape[0], *rotaryDim), {-1, -1, 1, *rotaryDim});
   std::string at = result.addInput("positions", convert(*positions, positions->dtype), {-1});
-  std::string given = " inv_freq(" +
-                      result.addInput("inv_freq", convert(*frequencies, DType::F32),
-                                      frequencies->shape) +
-                      " : " + tensorType(frequencies->shape, DType::F32) + ")";
+  std::string given =
+      " inv_freq(" +
+      result.addInput("inv_freq", convert(*frequencies, DType::F32), frequencies->shape) + " : " +
+      tensorType(frequencies->shape, DType::F32) + ")";
   std::string common = "rotary_dim = " + std::to_string(*rotaryDim) + " : i64";
   std::string fromTheta = "theta = " + floatText(config->theta) + ", " + common;
   if (scaling)
@@ -151,8 +150,7 @@ void readRope(CaseReader &reader, const CaseSettings &settings, OperationCase &r
   auto expect = [&](const std::string &value, const TensorView *expected, DType type,
                     const std::string &output) {
     result.expectations.push_back(
-        {value, *expected,
-         settings.tolerance.limit(type, reader.name(), output, Quantity::Value)});
+        {value, *expected, settings.tolerance.limit(type, reader.name(), output, Quantity::Value)});
   };
   for (auto [output, pairing] :
        {std::pair("half_split", ""), std::pair("interleaved", ", interleaved")}) {
@@ -161,9 +159,8 @@ void readRope(CaseReader &reader, const CaseSettings &settings, OperationCase &r
       reader.fail(std::string("output '") + output + "' is missing");
       continue;
     }
-    for (auto [clause, attributes, suffix] :
-         {std::tuple(std::string(), fromTheta, "_from_theta"),
-          std::tuple(given, fromTable, "_from_inv_freq")}) {
+    for (auto [clause, attributes, suffix] : {std::tuple(std::string(), fromTheta, "_from_theta"),
+                                              std::tuple(given, fromTable, "_from_inv_freq")}) {
       rotate(output + std::string(suffix), x, clause, attributes + pairing, rowType);
       expect(output + std::string(suffix), expected, settings.type, output);
     }

@@ -131,7 +131,9 @@ int main(int argc, char **argv) {
   session.accumulate = accumulate;
   session.threads = *threads;
   session.verbose = verbose;
-  for (const std::string &input : inputs)
+  // LLD resets the options of its process, so they are not read any more from here on.
+  std::vector<std::string> paths(inputs.begin(), inputs.end());
+  for (const std::string &input : paths)
     checkPath(llvm::StringRef(input).rtrim('/').str(), session, report);
   return report.finish();
 }

@@ -17,7 +17,7 @@ std::string weightsFileOf(StringRef modulePath) {
   return path.str().str();
 }
 
-LogicalResult embedWeights(ModuleOp module, StringRef checkpointPath, StringRef path) {
+FailureOr<AtomicFile> stageWeights(ModuleOp module, StringRef checkpointPath, StringRef path) {
   Result<Checkpoint> checkpoint = Checkpoint::open(checkpointPath.str());
   if (!checkpoint)
     return module.emitError(checkpoint.error());
@@ -33,9 +33,10 @@ LogicalResult embedWeights(ModuleOp module, StringRef checkpointPath, StringRef 
         return entry.emitError() << "weight '" << name << "' is not in " << checkpointPath;
       tensors.emplace(name, found->tensor);
     }
-  if (Status status = writeSafetensors(path.str(), tensors); !status)
-    return module.emitError(status.error());
-  return success();
+  Result<AtomicFile> file = stageSafetensors(path.str(), tensors);
+  if (!file)
+    return module.emitError(file.error());
+  return std::move(*file);
 }
 
 } // namespace heddle

@@ -4,10 +4,12 @@
 #include "InputModule.h"
 
 #include "heddle/InitAll.h"
+#include "heddle/Target/CPUVariants.h"
 #include "heddle/Target/Compiler.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Support/Timing.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Pass.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
@@ -58,8 +60,9 @@ static cl::opt<heddle::AccumulateType> accumulate(
 static cl::opt<std::string> dumpPasses("dump-passes", cl::cat(category), cl::value_desc("folder"),
                                        cl::desc("Write the IR after every pass that changed it "
                                                 "to this folder"));
-static cl::opt<bool> verifyEach("verify-each", cl::init(true), cl::cat(category),
-                                cl::desc("Verify the IR after every pass (default true)"));
+static cl::opt<bool> verifyEach("verify-each", cl::cat(category),
+                                cl::desc("Verify the IR after every pass, not only after every "
+                                         "pipeline"));
 
 // Checkpoint folders.
 static cl::opt<int64_t> layer("layer", cl::init(-1), cl::cat(category), cl::value_desc("N"),
@@ -100,6 +103,17 @@ static int checkOptions(bool isFolder) {
   for (const std::string &target : targets)
     if (target != "cpu")
       return usageError("unknown target '" + target + "'; known is: cpu");
+  llvm::StringSet<> given;
+  for (const std::string &name : variants) {
+    if (!heddle::lookupCPUVariant(name)) {
+      std::string known;
+      for (const heddle::CPUVariant &variant : heddle::getCPUVariants())
+        known += (known.empty() ? "" : ", ") + variant.name.str();
+      return usageError("unknown CPU variant '" + name + "'; known are: " + known);
+    }
+    if (!given.insert(name).second)
+      return usageError("CPU variant '" + name + "' is given twice");
+  }
   if (optLevel < 0 || optLevel > 3)
     return usageError("-O takes a level from 0 to 3, not " + llvm::Twine(optLevel));
   if (layer.getNumOccurrences() && layer < 0)
@@ -116,6 +130,8 @@ static int checkOptions(bool isFolder) {
     return usageError("-o - prints text forms; give --emit=attn, linalg, llvm or asm, or a file");
   if (weights == WeightPlace::Embed && emit != EmitKind::SharedObject)
     return usageError("--weights=embed goes with --emit=so");
+  if (emit == EmitKind::SharedObject && llvm::sys::path::extension(output) == ".h")
+    return usageError("-o " + output + ": the module's C header takes this name; give another");
   return 0;
 }
 
@@ -145,6 +161,7 @@ int main(int argc, char **argv) {
   heddle::registerAllDialects(registry);
   mlir::MLIRContext context(registry);
   context.loadAllAvailableDialects();
+  context.printOpOnDiagnostic(false);
   llvm::SourceMgr sources;
   mlir::SourceMgrDiagnosticHandler handler(sources, &context);
 
@@ -179,11 +196,21 @@ int main(int argc, char **argv) {
   options.timing = &root;
   if (emit == EmitKind::Executable)
     options.launcher = findLauncher(argv[0]);
+  std::optional<heddle::AtomicFile> weightFile;
   if (weights == WeightPlace::Embed) {
     std::string file = heddle::weightsFileOf(output);
     options.weightsFile = llvm::sys::path::filename(file).str();
-    if (failed(heddle::embedWeights(*module, input, file)))
+    mlir::FailureOr<heddle::AtomicFile> staged = heddle::stageWeights(*module, input, file);
+    if (failed(staged))
       return 1;
+    weightFile.emplace(std::move(*staged));
   }
-  return failed(heddle::compileModule(*module, options)) ? 1 : 0;
+  if (failed(heddle::compileModule(*module, options)))
+    return 1;
+  if (weightFile)
+    if (heddle::Status status = weightFile->commit(); !status) {
+      llvm::WithColor::error() << status.error() << "\n";
+      return 1;
+    }
+  return 0;
 }

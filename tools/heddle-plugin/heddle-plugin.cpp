@@ -13,9 +13,8 @@
 
 extern "C" LLVM_ATTRIBUTE_VISIBILITY_DEFAULT mlir::DialectPluginLibraryInfo
 mlirGetDialectPluginInfo() {
-  return {MLIR_PLUGIN_API_VERSION, "Heddle", HEDDLE_VERSION, [](mlir::DialectRegistry *registry) {
-            heddle::registerHeddleDialects(*registry);
-          }};
+  return {MLIR_PLUGIN_API_VERSION, "Heddle", HEDDLE_VERSION,
+          [](mlir::DialectRegistry *registry) { heddle::registerHeddleDialects(*registry); }};
 }
 
 extern "C" LLVM_ATTRIBUTE_VISIBILITY_DEFAULT mlir::PassPluginLibraryInfo mlirGetPassPluginInfo() {

@@ -215,7 +215,7 @@ Status Parser::parseOption(const std::string &name) {
 
 Status Parser::checkCombinations() const {
   if ((rtolGiven || options.atol) && options.verify.empty() && options.replay.empty())
-    return Failure{std::string(rtolGiven ? "--rtol" : "--atol") + " needs --verify"};
+    return Failure{std::string(rtolGiven ? "--rtol" : "--atol") + " needs --verify or --replay"};
   bool calls =
       !options.entry.empty() || !options.inputs.empty() || !options.verify.empty() || options.bench;
   if (!options.replay.empty() && (calls || options.generate || !options.outputs.empty()))

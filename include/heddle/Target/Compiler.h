@@ -28,11 +28,11 @@ struct CompileOptions {
   std::string launcher;    ///< executable that --emit=exe copies
   bool writeHeader = true;
   std::string dumpFolder; ///< IR after every pass goes there
-  bool verifyEach = true;
+  bool verifyEach = true; ///< verify the IR after every pass; else after every pipeline
   mlir::TimingScope *timing = nullptr;
 };
 
-/// Phases and their wall time in milliseconds, in order.
+/// Phases and their wall time in milliseconds, in order. Those of different variants overlap.
 struct CompileReport {
   std::vector<std::pair<std::string, double>> phases;
 };

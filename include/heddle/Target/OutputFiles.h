@@ -19,6 +19,9 @@ llvm::Error writeOutput(llvm::StringRef path,
 llvm::Error replaceFile(llvm::StringRef path,
                         llvm::function_ref<llvm::Error(llvm::StringRef)> make);
 
+/// Whether `path` is a file or could become one: neither standard output nor a device.
+bool isReplaceable(llvm::StringRef path);
+
 } // namespace heddle
 
 #endif // HEDDLE_TARGET_OUTPUTFILES_H

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "PageTable.h"
 #include "Patterns.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -25,6 +26,8 @@ struct NamedTensor {
 /// States that dimension `dim` of `a` equals dimension `otherDim` of `b`.
 void emitSameDim(TensorEmitter &emit, NamedTensor a, unsigned dim, NamedTensor b,
                  unsigned otherDim) {
+  if (a.tensor == b.tensor && dim == otherDim)
+    return;
   OpFoldResult left = emit.sizeOf({{a.tensor, dim}});
   OpFoldResult right = emit.sizeOf({{b.tensor, otherDim}});
   if (getConstantIntValue(left) && getConstantIntValue(right))
@@ -45,45 +48,84 @@ struct KvAppendToLinalg : AttnToLinalgPattern<KvAppendOp> {
   LogicalResult matchAndRewrite(KvAppendOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     TensorEmitter emit(op.getLoc(), rewriter);
-    emitChecks(emit, adaptor);
+    std::optional<PageTable> pageTable = pageTableOf(emit, adaptor);
+    emitSameDims(emit, adaptor);
+    Value count = emit.asIndex(emit.sizeOf({{adaptor.getKey(), 1}, {adaptor.getValue(), 1}}));
+    auto newRows = [&](TensorEmitter &body, Value sequence) {
+      Value start = tensor::ExtractOp::create(body, adaptor.getStart(), ValueRange{sequence});
+      return RowRange{body.toIndex(start), count};
+    };
+
+    // 0 <= start <= capacity - n; only then may the table be read.
+    Value capacity =
+        pageTable
+            ? pageTable->capacity(emit)
+            : emit.asIndex(emit.sizeOf({{adaptor.getKeyCache(), 1}, {adaptor.getValueCache(), 1}}));
+    Value last = arith::SubIOp::create(emit, capacity, count);
+    RequireRangeOp::create(emit, adaptor.getStart(), emit.index(0), last, "start");
+    if (pageTable)
+      pageTable->requirePages(emit, newRows);
 
     Value key = convert(emit, adaptor.getKey(), adaptor.getKeyCache());
     Value value = convert(emit, adaptor.getValue(), adaptor.getValueCache());
-    Value batch = emit.asIndex(emit.sizeOf({{adaptor.getKeyCache(), 0}, {adaptor.getKey(), 0}}));
-    auto loop =
-        scf::ForOp::create(emit, emit.index(0), batch, emit.index(1),
-                           ValueRange{adaptor.getKeyCache(), adaptor.getValueCache()},
-                           [&](OpBuilder &nested, Location loc, Value sequence, ValueRange caches) {
-                             TensorEmitter body(loc, nested);
-                             Value start = body.toIndex(tensor::ExtractOp::create(
-                                 body, adaptor.getStart(), ValueRange{sequence}));
-                             Value keys = insertRows(body, key, caches[0], sequence, start);
-                             Value values = insertRows(body, value, caches[1], sequence, start);
-                             scf::YieldOp::create(body, ValueRange{keys, values});
-                           });
+    NamedTensor sequences = sequencesOf(adaptor);
+    Value batch = emit.asIndex(emit.sizeOf({{sequences.tensor, 0}, {adaptor.getKey(), 0}}));
+    auto loop = scf::ForOp::create(
+        emit, emit.index(0), batch, emit.index(1),
+        ValueRange{adaptor.getKeyCache(), adaptor.getValueCache()},
+        [&](OpBuilder &nested, Location loc, Value sequence, ValueRange caches) {
+          TensorEmitter body(loc, nested);
+          RowRange rows = newRows(body, sequence);
+          auto insertBoth = [&](TensorEmitter &inner, const PageTable::Run &run,
+                                ValueRange caches) {
+            return SmallVector<Value>{insertRows(inner, key, sequence, caches[0], run),
+                                      insertRows(inner, value, sequence, caches[1], run)};
+          };
+          if (pageTable)
+            scf::YieldOp::create(body,
+                                 pageTable->forEachRun(body, sequence, rows, caches, insertBoth));
+          else
+            scf::YieldOp::create(
+                body, insertBoth(body, {sequence, rows.first, body.index(0), rows.count}, caches));
+        });
     rewriter.replaceOp(op, loop.getResults());
     return success();
   }
 
 private:
-  void emitChecks(TensorEmitter &emit, OpAdaptor adaptor) const {
+  std::optional<PageTable> pageTableOf(TensorEmitter &emit, OpAdaptor adaptor) const {
+    if (!adaptor.getBlockTable())
+      return std::nullopt;
+    auto extent = [&](unsigned dim) {
+      return emit.asIndex(
+          emit.sizeOf({{adaptor.getKeyCache(), dim}, {adaptor.getValueCache(), dim}}));
+    };
+    return PageTable(adaptor.getBlockTable(), extent(0), extent(1));
+  }
+
+  /// An operand whose dimension 0 counts the sequences; that of a paged cache doesn't.
+  NamedTensor sequencesOf(OpAdaptor adaptor) const {
+    return adaptor.getBlockTable() ? NamedTensor{"key", adaptor.getKey()}
+                                   : NamedTensor{"key_cache", adaptor.getKeyCache()};
+  }
+
+  void emitSameDims(TensorEmitter &emit, OpAdaptor adaptor) const {
     NamedTensor keyCache{"key_cache", adaptor.getKeyCache()},
         valueCache{"value_cache", adaptor.getValueCache()}, key{"key", adaptor.getKey()},
-        value{"value", adaptor.getValue()}, start{"start", adaptor.getStart()};
+        value{"value", adaptor.getValue()}, start{"start", adaptor.getStart()},
+        blockTable{"block_table", adaptor.getBlockTable()}, sequences = sequencesOf(adaptor);
     for (unsigned dim : {0, 1, 2})
       emitSameDim(emit, valueCache, dim, keyCache, dim);
-    for (unsigned dim : {0, 2, 3}) {
+    for (unsigned dim : {2, 3}) {
       emitSameDim(emit, key, dim, keyCache, dim);
       emitSameDim(emit, value, dim, valueCache, dim);
     }
+    emitSameDim(emit, key, 0, sequences, 0);
+    emitSameDim(emit, value, 0, sequences, 0);
     emitSameDim(emit, value, 1, key, 1);
-    emitSameDim(emit, start, 0, keyCache, 0);
-
-    // 0 <= start <= C - n.
-    Value capacity = emit.asIndex(emit.sizeOf({{keyCache.tensor, 1}, {valueCache.tensor, 1}}));
-    Value rows = emit.asIndex(emit.sizeOf({{key.tensor, 1}, {value.tensor, 1}}));
-    Value last = arith::SubIOp::create(emit, capacity, rows);
-    RequireRangeOp::create(emit, start.tensor, emit.index(0), last, "start");
+    emitSameDim(emit, start, 0, sequences, 0);
+    if (blockTable.tensor)
+      emitSameDim(emit, blockTable, 0, sequences, 0);
   }
 
   /// `rows` in the element type of `cache`.
@@ -96,14 +138,15 @@ private:
         [&](TensorEmitter &, ArrayRef<Scalar> args) { return args[0].to(element); });
   }
 
-  /// cache[sequence, start : start + n] = rows[sequence].
-  Value insertRows(TensorEmitter &emit, Value rows, Value cache, Value sequence,
-                   Value start) const {
+  /// Copies the rows of `run` of one sequence to their place in `cache`.
+  Value insertRows(TensorEmitter &emit, Value rows, Value sequence, Value cache,
+                   const PageTable::Run &run) const {
     OpFoldResult zero = emit.getIndexAttr(0), one = emit.getIndexAttr(1);
     Shape sizes = emit.shapeOf(rows), strides(4, one);
     sizes[0] = one;
-    Shape from = {sequence, zero, zero, zero};
-    Shape to = {sequence, start, zero, zero};
+    sizes[1] = getAsOpFoldResult(run.count);
+    Shape from = {sequence, getAsOpFoldResult(run.offset), zero, zero};
+    Shape to = {run.page, run.slot, zero, zero};
     Value part = tensor::ExtractSliceOp::create(emit, rows, from, sizes, strides);
     return tensor::InsertSliceOp::create(emit, part, cache, to, sizes, strides);
   }

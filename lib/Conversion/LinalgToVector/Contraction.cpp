@@ -2,6 +2,7 @@
 
 #include "Contraction.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/LinalgInterfaces.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
@@ -23,6 +24,28 @@ bool Contraction::isContiguousAlong(Value operand, AffineMap map, unsigned loop)
   return succeeded(type.getStridesAndOffset(strides, offset)) && strides.back() == 1;
 }
 
+/// Whether the body is `out + cast(lhs) * cast(rhs)` in the type of `out`. Linalg's own test skips every unary op, so that it takes
+/// exp(lhs) * rhs or -(lhs * rhs) for a contraction as well.
+static bool multipliesAndAdds(linalg::LinalgOp op) {
+  Block *body = op.getBlock();
+  auto inputOf = [&](Value factor) -> int {
+    if (Operation *cast = factor.getDefiningOp(); isa_and_nonnull<arith::ExtFOp, arith::TruncFOp>(cast))
+      factor = cast->getOperand(0);
+    auto argument = dyn_cast<BlockArgument>(factor);
+    return argument && argument.getOwner() == body ? argument.getArgNumber() : -1;
+  };
+  auto sum = body->getTerminator()->getOperand(0).getDefiningOp<arith::AddFOp>();
+  if (!sum)
+    return false;
+  Value out = body->getArgument(2);
+  Value product = sum.getLhs() == out ? sum.getRhs() : sum.getLhs();
+  auto multiplication = product.getDefiningOp<arith::MulFOp>();
+  if (!multiplication || (sum.getLhs() != out && sum.getRhs() != out))
+    return false;
+  int first = inputOf(multiplication.getLhs()), second = inputOf(multiplication.getRhs());
+  return (first == 0 && second == 1) || (first == 1 && second == 0);
+}
+
 FailureOr<Contraction> Contraction::match(linalg::LinalgOp op, std::string &reason) {
   auto fail = [&](const char *why) -> FailureOr<Contraction> {
     reason = why;
@@ -36,7 +59,11 @@ FailureOr<Contraction> Contraction::match(linalg::LinalgOp op, std::string &reas
   if (failed(dims))
     return fail("it has no row, column or contracted dimension");
   if (dims->k.size() != 1)
-    return fail("it contracts more than one dimension");
+    return fail("it does not contract exactly one dimension");
+  if (dims->m.size() + dims->n.size() + dims->batch.size() + 1 != op.getNumLoops())
+    return fail("a loop belongs to one operand only");
+  if (op.getMatchingIndexingMap(op.getDpsInitOperand(0)).getNumResults() == 0)
+    return fail("its output is a scalar");
 
   Contraction c;
   c.op = op;
@@ -51,6 +78,8 @@ FailureOr<Contraction> Contraction::match(linalg::LinalgOp op, std::string &reas
   for (Value input : {c.lhs, c.rhs})
     if (!isa<FloatType>(getElementTypeOrSelf(input.getType())))
       return fail("an input is not a float");
+  if (!multipliesAndAdds(op))
+    return fail("its body does more than cast, multiply and add");
 
   SmallVector<unsigned> rows(llvm::ArrayRef<unsigned>(dims->m)),
       columns(llvm::ArrayRef<unsigned>(dims->n));

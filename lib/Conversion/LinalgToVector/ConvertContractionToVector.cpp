@@ -53,7 +53,8 @@ private:
         return getOperation().emitError()
                << "option '" << name << "' must be positive, is " << value;
     if (!llvm::isPowerOf2_64(lanes))
-      return getOperation().emitError() << "option 'lanes' must be a power of two, is " << lanes;
+      return getOperation().emitError() << "option 'lanes' must be a power of two, is "
+                                     << static_cast<int64_t>(lanes);
     return success();
   }
 

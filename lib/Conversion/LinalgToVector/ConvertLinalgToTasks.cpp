@@ -47,6 +47,7 @@ private:
   void buildRow();
   void buildInner(unsigned depth, ValueRange carried, SmallVector<Value> &results);
   SmallVector<Value> buildBody(ValueRange carried);
+  void allowVectorReduction(Operation *combiner);
   SmallVector<Value> access(AffineMap map);
   Value load(OpOperand &operand);
 
@@ -136,6 +137,19 @@ void TaskLoopBuilder::buildInner(unsigned depth, ValueRange carried, SmallVector
   results = SmallVector<Value>(forOp.getResults());
 }
 
+/// Lets LLVM reassociate what combines a carried value, and fuse a product into it: sums become vectors of FMAs.
+void TaskLoopBuilder::allowVectorReduction(Operation *combiner) {
+  auto setFlags = [&](Operation *op, arith::FastMathFlags flags) {
+    if (auto fastMath = dyn_cast<arith::ArithFastMathInterface>(op))
+      op->setAttr(fastMath.getFastMathAttrName(),
+                  arith::FastMathFlagsAttr::get(b.getContext(), flags));
+  };
+  setFlags(combiner, arith::FastMathFlags::reassoc | arith::FastMathFlags::contract);
+  for (Value operand : combiner->getOperands())
+    if (auto product = operand.getDefiningOp<arith::MulFOp>())
+      setFlags(product, arith::FastMathFlags::contract);
+}
+
 /// Clones the op's body at the current point. Without reductions it stores what the body yields.
 SmallVector<Value> TaskLoopBuilder::buildBody(ValueRange carried) {
   Block *body = op.getBlock();
@@ -157,9 +171,8 @@ SmallVector<Value> TaskLoopBuilder::buildBody(ValueRange carried) {
     bool combines = llvm::any_of(clone->getOperands(), [&](Value operand) {
       return llvm::is_contained(carried, operand);
     });
-    if (auto fastMath = dyn_cast<arith::ArithFastMathInterface>(clone); combines && fastMath)
-      clone->setAttr(fastMath.getFastMathAttrName(),
-                     arith::FastMathFlagsAttr::get(b.getContext(), arith::FastMathFlags::reassoc));
+    if (combines)
+      allowVectorReduction(clone);
   }
   SmallVector<Value> yielded;
   for (Value value : body->getTerminator()->getOperands())
@@ -168,6 +181,21 @@ SmallVector<Value> TaskLoopBuilder::buildBody(ValueRange carried) {
     for (auto [init, value] : llvm::zip_equal(op.getDpsInitsMutable(), yielded))
       memref::StoreOp::create(b, value, init.get(), access(op.getMatchingIndexingMap(&init)));
   return yielded;
+}
+
+/// Tasks may write one place once: an output is indexed by each parallel loop and by no reduction.
+LogicalResult verifyOutputs(linalg::LinalgOp op) {
+  for (OpOperand &init : op.getDpsInitsMutable())
+    for (auto [loop, kind] : llvm::enumerate(op.getIteratorTypesArray())) {
+      bool isParallel = kind == utils::IteratorType::parallel;
+      if (op.getMatchingIndexingMap(&init).isFunctionOfDim(loop) != isParallel)
+        return op.emitOpError() << "expected the index of output "
+                                << init.getOperandNumber() - op.getNumDpsInputs()
+                                << (isParallel ? " to depend on parallel loop "
+                                               : " not to depend on reduction loop ")
+                                << loop;
+    }
+  return success();
 }
 
 struct ConvertLinalgToTasksPass : impl::ConvertLinalgToTasksPassBase<ConvertLinalgToTasksPass> {
@@ -181,6 +209,8 @@ struct ConvertLinalgToTasksPass : impl::ConvertLinalgToTasksPassBase<ConvertLina
         op.emitOpError("expected operands to be buffers; bufferize first");
         return signalPassFailure();
       }
+      if (failed(verifyOutputs(op)))
+        return signalPassFailure();
       ImplicitLocOpBuilder b(op.getLoc(), op);
       TaskLoopBuilder(b, op, grain).build();
       op->erase();

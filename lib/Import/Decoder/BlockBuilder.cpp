@@ -101,7 +101,8 @@ void LayerBuilder::attention(Value x, Value keyCache, Value valueCache, BlockRes
   key = rotate(key);
 
   auto append =
-      attn::KvAppendOp::create(builder, tensors.loc, keyCache, valueCache, key, value, call.start);
+      attn::KvAppendOp::create(builder, tensors.loc, keyCache, valueCache, key, value, call.start,
+                               /*block_table=*/Value());
   result.keyCache = append.getUpdatedKeyCache();
   result.valueCache = append.getUpdatedValueCache();
 

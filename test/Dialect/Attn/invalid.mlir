@@ -80,6 +80,70 @@ func.func @append_result(%c: tensor<2x16x2x8xf32>, %k: tensor<2x1x2x8xf32>, %sta
 
 // -----
 
+func.func @paged_pages(%kc: tensor<9x5x2x8xf32>, %vc: tensor<8x5x2x8xf32>, %k: tensor<2x3x2x8xf32>, %v: tensor<2x3x2x8xf32>, %start: tensor<2xi32>, %t: tensor<2x4xi32>) { // expected-note {{key_cache has type 'tensor<9x5x2x8xf32>'}}
+  // expected-error @below {{'attn.kv_append' op expected dimension 0 of value_cache (8) to equal dimension 0 of key_cache (9)}}
+  %a, %b = attn.kv_append %kc, %vc, %k, %v, %start block_table(%t : tensor<2x4xi32>) : (tensor<9x5x2x8xf32>, tensor<8x5x2x8xf32>, tensor<2x3x2x8xf32>, tensor<2x3x2x8xf32>, tensor<2xi32>) -> (tensor<9x5x2x8xf32>, tensor<8x5x2x8xf32>)
+  return
+}
+
+// -----
+
+func.func @paged_page_size(%kc: tensor<9x5x2x8xf32>, %vc: tensor<9x6x2x8xf32>, %k: tensor<2x3x2x8xf32>, %v: tensor<2x3x2x8xf32>, %start: tensor<2xi32>, %t: tensor<2x4xi32>) { // expected-note {{key_cache has type 'tensor<9x5x2x8xf32>'}}
+  // expected-error @below {{'attn.kv_append' op expected dimension 1 of value_cache (6) to equal dimension 1 of key_cache (5)}}
+  %a, %b = attn.kv_append %kc, %vc, %k, %v, %start block_table(%t : tensor<2x4xi32>) : (tensor<9x5x2x8xf32>, tensor<9x6x2x8xf32>, tensor<2x3x2x8xf32>, tensor<2x3x2x8xf32>, tensor<2xi32>) -> (tensor<9x5x2x8xf32>, tensor<9x6x2x8xf32>)
+  return
+}
+
+// -----
+
+func.func @paged_head_dim(%kc: tensor<9x5x2x8xf32>, %vc: tensor<9x5x2x8xf32>, %k: tensor<2x3x2x16xf32>, %v: tensor<2x3x2x16xf32>, %start: tensor<2xi32>, %t: tensor<2x4xi32>) { // expected-note {{key_cache has type 'tensor<9x5x2x8xf32>'}}
+  // expected-error @below {{'attn.kv_append' op expected dimension 3 of key (16) to equal dimension 3 of key_cache (8)}}
+  %a, %b = attn.kv_append %kc, %vc, %k, %v, %start block_table(%t : tensor<2x4xi32>) : (tensor<9x5x2x8xf32>, tensor<9x5x2x8xf32>, tensor<2x3x2x16xf32>, tensor<2x3x2x16xf32>, tensor<2xi32>) -> (tensor<9x5x2x8xf32>, tensor<9x5x2x8xf32>)
+  return
+}
+
+// -----
+
+func.func @paged_value_batch(%kc: tensor<9x5x2x8xf32>, %vc: tensor<9x5x2x8xf32>, %k: tensor<2x3x2x8xf32>, %v: tensor<3x3x2x8xf32>, %start: tensor<2xi32>, %t: tensor<2x4xi32>) { // expected-note {{key has type 'tensor<2x3x2x8xf32>'}}
+  // expected-error @below {{'attn.kv_append' op expected dimension 0 of value (3) to equal dimension 0 of key (2)}}
+  %a, %b = attn.kv_append %kc, %vc, %k, %v, %start block_table(%t : tensor<2x4xi32>) : (tensor<9x5x2x8xf32>, tensor<9x5x2x8xf32>, tensor<2x3x2x8xf32>, tensor<3x3x2x8xf32>, tensor<2xi32>) -> (tensor<9x5x2x8xf32>, tensor<9x5x2x8xf32>)
+  return
+}
+
+// -----
+
+func.func @paged_start(%kc: tensor<9x5x2x8xf32>, %vc: tensor<9x5x2x8xf32>, %k: tensor<2x3x2x8xf32>, %v: tensor<2x3x2x8xf32>, %start: tensor<9xi32>, %t: tensor<2x4xi32>) { // expected-note {{key has type 'tensor<2x3x2x8xf32>'}}
+  // expected-error @below {{'attn.kv_append' op expected dimension 0 of start (9) to equal dimension 0 of key (2)}}
+  %a, %b = attn.kv_append %kc, %vc, %k, %v, %start block_table(%t : tensor<2x4xi32>) : (tensor<9x5x2x8xf32>, tensor<9x5x2x8xf32>, tensor<2x3x2x8xf32>, tensor<2x3x2x8xf32>, tensor<9xi32>) -> (tensor<9x5x2x8xf32>, tensor<9x5x2x8xf32>)
+  return
+}
+
+// -----
+
+func.func @paged_table(%kc: tensor<9x5x2x8xf32>, %vc: tensor<9x5x2x8xf32>, %k: tensor<2x3x2x8xf32>, %v: tensor<2x3x2x8xf32>, %start: tensor<2xi32>, %t: tensor<3x4xi32>) { // expected-note {{key has type 'tensor<2x3x2x8xf32>'}}
+  // expected-error @below {{'attn.kv_append' op expected dimension 0 of block_table (3) to equal dimension 0 of key (2)}}
+  %a, %b = attn.kv_append %kc, %vc, %k, %v, %start block_table(%t : tensor<3x4xi32>) : (tensor<9x5x2x8xf32>, tensor<9x5x2x8xf32>, tensor<2x3x2x8xf32>, tensor<2x3x2x8xf32>, tensor<2xi32>) -> (tensor<9x5x2x8xf32>, tensor<9x5x2x8xf32>)
+  return
+}
+
+// -----
+
+func.func @paged_table_type(%kc: tensor<9x5x2x8xf32>, %vc: tensor<9x5x2x8xf32>, %k: tensor<2x3x2x8xf32>, %v: tensor<2x3x2x8xf32>, %start: tensor<2xi32>, %t: tensor<8xi32>) {
+  // expected-error @below {{'attn.kv_append' op operand #5 must be 2D tensor of 32-bit signless integer or 64-bit signless integer values, but got 'tensor<8xi32>'}}
+  %a, %b = attn.kv_append %kc, %vc, %k, %v, %start block_table(%t : tensor<8xi32>) : (tensor<9x5x2x8xf32>, tensor<9x5x2x8xf32>, tensor<2x3x2x8xf32>, tensor<2x3x2x8xf32>, tensor<2xi32>) -> (tensor<9x5x2x8xf32>, tensor<9x5x2x8xf32>)
+  return
+}
+
+// -----
+
+func.func @paged_rows(%kc: tensor<9x5x2x8xf32>, %vc: tensor<9x5x2x8xf32>, %k: tensor<2x21x2x8xf32>, %v: tensor<2x21x2x8xf32>, %start: tensor<2xi32>, %t: tensor<2x4xi32>) {
+  // expected-error @below {{'attn.kv_append' op expected at most as many new rows (21) as 4 pages of 5 rows hold (20)}}
+  %a, %b = attn.kv_append %kc, %vc, %k, %v, %start block_table(%t : tensor<2x4xi32>) : (tensor<9x5x2x8xf32>, tensor<9x5x2x8xf32>, tensor<2x21x2x8xf32>, tensor<2x21x2x8xf32>, tensor<2xi32>) -> (tensor<9x5x2x8xf32>, tensor<9x5x2x8xf32>)
+  return
+}
+
+// -----
+
 func.func @placeholder(%ok: i1, %a: index) {
   // expected-error @below {{'attn.require' op expected placeholder {1} to be below the number of values (1)}}
   attn.require %ok, "extent {0}, not {1}" (%a : index)

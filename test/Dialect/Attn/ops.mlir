@@ -85,6 +85,17 @@ func.func @kv_append(%kc: tensor<?x?x2x16xbf16>, %vc: tensor<?x?x2x16xbf16>, %k:
   return %k2, %v2 : tensor<?x?x2x16xbf16>, tensor<?x?x2x16xbf16>
 }
 
+// CHECK-LABEL: func.func @kv_append_paged
+func.func @kv_append_paged(%kc: tensor<?x5x2x16xbf16>, %vc: tensor<?x5x2x24xbf16>, %k: tensor<?x?x2x16xf32>,
+                           %v: tensor<?x?x2x24xf32>, %start: tensor<?xi64>, %table: tensor<?x?xi32>)
+    -> (tensor<?x5x2x16xbf16>, tensor<?x5x2x24xbf16>) {
+  // CHECK: attn.kv_append %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} block_table(%{{.*}} : tensor<?x?xi32>) : (tensor<?x5x2x16xbf16>, tensor<?x5x2x24xbf16>, tensor<?x?x2x16xf32>, tensor<?x?x2x24xf32>, tensor<?xi64>) -> (tensor<?x5x2x16xbf16>, tensor<?x5x2x24xbf16>)
+  %k2, %v2 = attn.kv_append %kc, %vc, %k, %v, %start block_table(%table : tensor<?x?xi32>)
+      : (tensor<?x5x2x16xbf16>, tensor<?x5x2x24xbf16>, tensor<?x?x2x16xf32>, tensor<?x?x2x24xf32>, tensor<?xi64>)
+      -> (tensor<?x5x2x16xbf16>, tensor<?x5x2x24xbf16>)
+  return %k2, %v2 : tensor<?x5x2x16xbf16>, tensor<?x5x2x24xbf16>
+}
+
 // CHECK-LABEL: func.func @checks
 func.func @checks(%ok: i1, %a: index, %b: i64, %t: tensor<?xi32>, %m: memref<?x?xi64>) {
   // CHECK: attn.require %{{.*}}, "heads {0} and {1}, {} as text"(%{{.*}}, %{{.*}} : index, i64)

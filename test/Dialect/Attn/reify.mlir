@@ -27,6 +27,20 @@ func.func @kv_append(%c: tensor<?x?x2x8xf32>, %k: tensor<?x?x2x8xf32>, %start: t
   return %0 : index
 }
 
+// CHECK-LABEL: func.func @kv_append_paged
+// CHECK-SAME: (%[[PAGES:[a-z0-9]*]]: tensor<?x?x2x8xf32>
+func.func @kv_append_paged(%c: tensor<?x?x2x8xf32>, %k: tensor<?x?x2x8xf32>, %start: tensor<?xi32>, %t: tensor<?x?xi32>) -> (index, index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %a, %b = attn.kv_append %c, %c, %k, %k, %start block_table(%t : tensor<?x?xi32>) : (tensor<?x?x2x8xf32>, tensor<?x?x2x8xf32>, tensor<?x?x2x8xf32>, tensor<?x?x2x8xf32>, tensor<?xi32>) -> (tensor<?x?x2x8xf32>, tensor<?x?x2x8xf32>)
+  // CHECK-DAG: tensor.dim %[[PAGES]], %c0
+  // CHECK-DAG: tensor.dim %[[PAGES]], %c1
+  // CHECK-NOT: attn.kv_append
+  %0 = tensor.dim %a, %c0 : tensor<?x?x2x8xf32>
+  %1 = tensor.dim %b, %c1 : tensor<?x?x2x8xf32>
+  return %0, %1 : index, index
+}
+
 // CHECK-LABEL: func.func @elementwise
 // CHECK-SAME: (%[[X:.*]]: tensor<?x?x2x8xf32>, %[[P:.*]]: tensor<?xi32>
 func.func @elementwise(%x: tensor<?x?x2x8xf32>, %p: tensor<?xi32>, %w: tensor<8xf32>) -> index {

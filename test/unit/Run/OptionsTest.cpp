@@ -52,7 +52,7 @@ TEST(OptionsTest, RefusesWrongUsage) {
   EXPECT_EQ(error({"m.so", "--bench", "3x"}), "--bench: '3x' is not a whole number of 1 or more");
   EXPECT_EQ(error({"m.so", "--verify", "x=a.npy", "--rtol", "nan"}),
             "--rtol: 'nan' is not a number of 0 or more");
-  EXPECT_EQ(error({"m.so", "--rtol", "1"}), "--rtol needs --verify");
+  EXPECT_EQ(error({"m.so", "--rtol", "1"}), "--rtol needs --verify or --replay");
   EXPECT_EQ(error({"m.so", "--generate", "1"}), "--generate needs --tokens");
   EXPECT_EQ(error({"m.so", "--tokens", "x.npy"}), "--tokens needs --generate");
   EXPECT_EQ(error({"m.so", "--generate", "1", "--tokens", "x.npy", "--bench", "3"}),

@@ -1,0 +1,71 @@
+//===- MemoryOps.td - loads and stores of tiles --------------------------===//
+
+#ifndef HEDDLE_TILE_MEMORY_OPS_TD
+#define HEDDLE_TILE_MEMORY_OPS_TD
+
+include "TileTypes.td"
+
+def Tile_LoadOp : Tile_Op<"load", [AttrSizedOperandSegments,
+    OptionalTypesMatchWith<"pad has the element type of the view", "view", "pad",
+        "::llvm::cast<::heddle::tile::ViewType>($_self).getElementType()">]> {
+  let summary = "reads a tile";
+  let description = [{
+    For a view of rank 2 with extents R and C, and rank 1 alike:
+
+        result[r, c] = view(i + r, j + c)   if 0 <= i + r < R and 0 <= j + c < C
+                     = pad                  otherwise
+
+    Memory is not read outside of the view. Without `pad`, all elements of the
+    tile must be inside; a load that is not has undefined behaviour.
+
+    | name | meaning |
+    |---|---|
+    | view | where to read |
+    | indices | position of the tile's first element; one for each dimension |
+    | pad | scalar for the elements outside |
+    | result | tile of the view's rank and element type |
+
+    Example:
+
+    ```mlir
+    %tile = tile.load %view[%i, %j] pad(%zero) : !tile.view<?x128xf16> -> tensor<64x128xf16>
+    ```
+  }];
+  let arguments = (ins Arg<Tile_ViewType, "", [MemRead]>:$view, Variadic<Index>:$indices,
+                       Optional<Tile_MemoryElement>:$pad);
+  let results = (outs Tile_MemoryTile:$result);
+  let assemblyFormat = [{
+    $view `[` $indices `]` (`pad` `(` $pad^ `)`)? attr-dict `:`
+    custom<ViewTypeName>(type($view)) `->` type($result)
+  }];
+  let hasVerifier = 1;
+  let hasCanonicalizeMethod = 1;
+}
+
+def Tile_StoreOp : Tile_Op<"store"> {
+  let summary = "writes a tile";
+  let description = [{
+    view(i + r, j + c) = tile[r, c] for all elements that are inside of the view;
+    those outside are not stored.
+
+    | name | meaning |
+    |---|---|
+    | tile | tile of the view's rank and element type |
+    | view | where to write |
+    | indices | position of the tile's first element; one for each dimension |
+
+    Example:
+
+    ```mlir
+    tile.store %tile, %view[%i, %j] : tensor<64x128xf16>, !tile.view<?x128xf16>
+    ```
+  }];
+  let arguments = (ins Tile_MemoryTile:$tile, Arg<Tile_ViewType, "", [MemWrite]>:$view,
+                       Variadic<Index>:$indices);
+  let assemblyFormat = [{
+    $tile `,` $view `[` $indices `]` attr-dict `:` type($tile) `,` custom<ViewTypeName>(type($view))
+  }];
+  let hasVerifier = 1;
+}
+
+#endif // HEDDLE_TILE_MEMORY_OPS_TD

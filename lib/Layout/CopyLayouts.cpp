@@ -1,0 +1,57 @@
+//===- CopyLayouts.cpp - who copies what from global memory ---------------===//
+
+#include "heddle/Layout/CopyLayouts.h"
+#include "heddle/Layout/LayoutQueries.h"
+#include <algorithm>
+
+namespace heddle::layout {
+
+/// The largest power of two that divides `size`, at most `limit`.
+static int64_t powerOfTwoPart(int64_t size, int64_t limit) { return std::min(limit, size & -size); }
+
+std::optional<Layout> blockedLayout(int64_t rows, int64_t columns, int64_t vector, int64_t warps,
+                                    std::string *why) {
+  auto fail = [&](std::string text) -> std::optional<Layout> {
+    if (why)
+      *why = text;
+    return std::nullopt;
+  };
+  if (rows < 1 || columns < 1 || vector < 1 || (vector & (vector - 1)) || columns % vector != 0)
+    return fail("expected rows of a multiple of the vector's elements (a power of two), got " +
+                std::to_string(columns) + " and " + std::to_string(vector));
+  if (warps < 1 || (warps & (warps - 1)))
+    return fail("expected the number of warps to be a power of two, got " + std::to_string(warps));
+  int64_t lanesAlong = powerOfTwoPart(columns / vector, 32);
+  int64_t lanesDown = powerOfTwoPart(rows, 32 / lanesAlong);
+  int64_t warpsDown = powerOfTwoPart(rows / lanesDown, warps);
+  return Layout::identity(Dim::Register, Dim::Coord1, vector) *
+         Layout::identity(Dim::Lane, Dim::Coord1, lanesAlong) *
+         Layout::identity(Dim::Lane, Dim::Coord0, lanesDown) *
+         Layout::broadcast(Dim::Lane, 32 / (lanesAlong * lanesDown)) *
+         Layout::identity(Dim::Warp, Dim::Coord0, warpsDown) *
+         Layout::broadcast(Dim::Warp, warps / warpsDown) *
+         Layout::identity(Dim::Register, Dim::Coord0, rows / (lanesDown * warpsDown)) *
+         Layout::identity(Dim::Register, Dim::Coord1, columns / (vector * lanesAlong));
+}
+
+std::optional<int> asyncCopyBytes(const Layout &registers, const Layout &shared, int elementBits) {
+  std::optional<Layout> inverse = shared.inverse();
+  std::optional<Layout> offsets =
+      inverse ? compose(*inverse, registers) : std::optional<Layout>(std::nullopt);
+  if (!offsets)
+    return std::nullopt;
+  ContiguousElements global = contiguousElements(registers, Dim::Coord1);
+  ContiguousElements local = contiguousElements(*offsets, Dim::Offset);
+  // The vector is one in both memories only as far as the same registers count in both.
+  int64_t count = 1;
+  for (size_t bit = 0; bit < global.registerBits.size() && bit < local.registerBits.size() &&
+                       global.registerBits[bit] == local.registerBits[bit];
+       ++bit)
+    count *= 2;
+  for (int bytes : {16, 8, 4})
+    if (bytes * 8 % elementBits == 0 && count * elementBits >= bytes * 8)
+      return bytes;
+  return std::nullopt;
+}
+
+} // namespace heddle::layout

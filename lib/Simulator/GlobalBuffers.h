@@ -1,0 +1,48 @@
+//===- GlobalBuffers.h - the ranges of global memory that a kernel may touch -===//
+
+#ifndef HEDDLE_LIB_SIMULATOR_GLOBALBUFFERS_H
+#define HEDDLE_LIB_SIMULATOR_GLOBALBUFFERS_H
+
+#include "heddle/Simulator/Simulator.h"
+#include <string>
+#include <vector>
+
+namespace heddle::sim {
+
+class GlobalBuffers {
+public:
+  struct Range {
+    uint64_t begin, end;
+    bool writable;
+    std::string name;
+    bool holds(uint64_t address, uint64_t size) const {
+      return address >= begin && address < end && size <= end - address;
+    }
+  };
+
+  /// Takes the registered buffers; false with a message if two of them overlap in part.
+  bool set(const heddle_sim_buffer *buffers, uint64_t count, std::string &message);
+
+  bool isChecked() const { return checked; }
+
+  /// The buffer that holds all of the access, or null. `hint` is a cache of the caller.
+  const Range *find(uint64_t address, uint64_t size, uint32_t &hint) const {
+    if (hint < ranges.size() && ranges[hint].holds(address, size))
+      return &ranges[hint];
+    return search(address, size, hint);
+  }
+
+  /// Where an address lies relative to the nearest buffer, as in "4 bytes past the end of 'k' (64
+  /// bytes)".
+  std::string describe(uint64_t address, uint64_t size) const;
+
+private:
+  const Range *search(uint64_t address, uint64_t size, uint32_t &hint) const;
+
+  std::vector<Range> ranges; // by rising address
+  bool checked = false;
+};
+
+} // namespace heddle::sim
+
+#endif // HEDDLE_LIB_SIMULATOR_GLOBALBUFFERS_H

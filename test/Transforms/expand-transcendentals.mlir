@@ -1,0 +1,51 @@
+// RUN: heddle-opt %s --expand-transcendentals | FileCheck %s
+
+// exp2: clamp, round, polynomial of the fraction, two exact powers of two, and NaN put back.
+// CHECK-LABEL: func.func @exp2
+// CHECK-SAME: (%[[X:[a-z0-9]+]]: f32)
+// CHECK-NOT: math.exp2
+// CHECK: arith.cmpf ogt, %[[X]], %{{.*}} : f32
+// CHECK: %[[N:.*]] = math.roundeven
+// CHECK: %[[F:.*]] = arith.subf
+// CHECK-COUNT-6: math.fma %{{.*}}, %[[F]], %{{.*}} : f32
+// CHECK: arith.fptosi %[[N]] : f32 to i32
+// CHECK-COUNT-2: arith.bitcast %{{.*}} : i32 to f32
+// CHECK: arith.cmpf uno, %[[X]], %[[X]] : f32
+func.func @exp2(%x: f32) -> f32 {
+  %y = math.exp2 %x : f32
+  return %y : f32
+}
+
+// CHECK-LABEL: func.func @exp
+// CHECK-NOT: math.exp
+// CHECK: math.roundeven
+// CHECK-COUNT-8: math.fma
+func.func @exp(%x: f32) -> f32 {
+  %y = math.exp %x : f32
+  return %y : f32
+}
+
+// CHECK-LABEL: func.func @tanh
+// CHECK-NOT: math.tanh
+// CHECK: math.absf
+// CHECK: arith.divf
+// CHECK: math.copysign
+// CHECK: arith.cmpf olt
+func.func @tanh(%x: f32) -> f32 {
+  %y = math.tanh %x : f32
+  return %y : f32
+}
+
+// Other types and functions stay for libm.
+// CHECK-LABEL: func.func @others
+// CHECK: math.exp %{{.*}} : f64
+// CHECK: math.exp %{{.*}} : f16
+// CHECK: math.exp %{{.*}} : vector<4xf32>
+// CHECK: math.erf %{{.*}} : f32
+func.func @others(%a: f64, %b: f16, %c: vector<4xf32>, %d: f32) -> (f64, f16, vector<4xf32>, f32) {
+  %0 = math.exp %a : f64
+  %1 = math.exp %b : f16
+  %2 = math.exp %c : vector<4xf32>
+  %3 = math.erf %d : f32
+  return %0, %1, %2, %3 : f64, f16, vector<4xf32>, f32
+}

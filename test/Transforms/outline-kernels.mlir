@@ -1,0 +1,60 @@
+// RUN: heddle-opt %s --outline-kernels --split-input-file --verify-diagnostics | FileCheck %s
+
+#id = affine_map<(i, j) -> (i, j)>
+
+// Kernels know neither extents nor outer strides, take what their body captures, and hold constants themselves.
+// CHECK-LABEL: func.func @entry(
+// CHECK-SAME: %[[CTX:[a-z0-9]+]]: !llvm.ptr, %[[X:[a-z0-9]+]]: memref<?x4xf32, strided<[?, 1]>>, %[[Y:[a-z0-9]+]]: memref<?x4xf32>, %[[N:[a-z0-9]+]]: index)
+// CHECK-DAG: %[[KX:.*]] = memref.cast %[[X]] : {{.*}} to memref<?x?xf32, strided<[?, 1], offset: ?>>
+// CHECK-DAG: %[[KY:.*]] = memref.cast %[[Y]] : {{.*}} to memref<?x?xf32, strided<[?, 1], offset: ?>>
+// CHECK: call @kernel_generic(%[[CTX]], %[[KX]], %[[KY]], %[[N]])
+// CHECK: call @kernel_copy(%[[CTX]],
+// CHECK-NOT: linalg.
+// CHECK: return
+func.func @entry(%ctx: !llvm.ptr, %x: memref<?x4xf32, strided<[?, 1]>>, %y: memref<?x4xf32>, %n: index) {
+  %two = arith.constant 2.0 : f32
+  linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x : memref<?x4xf32, strided<[?, 1]>>) outs(%y : memref<?x4xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %i = linalg.index 0 : index
+    %first = arith.cmpi slt, %i, %n : index
+    %p = arith.mulf %a, %two : f32
+    %r = arith.select %first, %p, %a : f32
+    linalg.yield %r : f32
+  }
+  memref.copy %y, %x : memref<?x4xf32> to memref<?x4xf32, strided<[?, 1]>>
+  return
+}
+
+// CHECK-LABEL: func.func private @kernel_generic(
+// CHECK-SAME: %{{.*}}: !llvm.ptr, %[[A:[a-z0-9]+]]: memref<?x?xf32, strided<[?, 1], offset: ?>>, %[[B:[a-z0-9]+]]: memref<?x?xf32, strided<[?, 1], offset: ?>>, %[[M:[a-z0-9]+]]: index)
+// CHECK: %[[TWO:.*]] = arith.constant 2.0
+// CHECK: linalg.generic {{.*}} ins(%[[A]] : {{.*}}) outs(%[[B]] :
+// CHECK: arith.cmpi slt, %{{.*}}, %[[M]]
+// CHECK: arith.mulf %{{.*}}, %[[TWO]]
+// CHECK-LABEL: func.func private @kernel_copy(
+// CHECK: linalg.copy
+
+// -----
+
+// An argument that was updated in place is not copied to itself, whatever its type is called.
+// CHECK-LABEL: func.func @in_place
+// CHECK-NOT: call
+// CHECK: return
+func.func @in_place(%ctx: !llvm.ptr, %x: memref<?x4xf32>) {
+  memref.copy %x, %x : memref<?x4xf32> to memref<?x4xf32>
+  %y = memref.cast %x : memref<?x4xf32> to memref<?x4xf32, strided<[4, 1], offset: ?>>
+  memref.copy %y, %x : memref<?x4xf32, strided<[4, 1], offset: ?>> to memref<?x4xf32>
+  return
+}
+// CHECK-NOT: kernel_
+
+// -----
+
+func.func @left_over(%ctx: !llvm.ptr, %x: memref<4x4xf32>) {
+  %t = bufferization.to_tensor %x restrict : memref<4x4xf32> to tensor<4x4xf32>
+  // expected-error @+1 {{'linalg.softmax' op has no lowering to buffers and loops; write it as linalg structured ops}}
+  %s = linalg.softmax dimension(1) ins(%t : tensor<4x4xf32>) outs(%t : tensor<4x4xf32>) -> tensor<4x4xf32>
+  bufferization.materialize_in_destination %s in writable %x : (tensor<4x4xf32>, memref<4x4xf32>) -> ()
+  return
+}

@@ -1,0 +1,117 @@
+//===- AttentionFormula.cpp - softmax attention in float64 ----------------===//
+
+#include "AttentionFormula.h"
+
+#include <cmath>
+
+namespace heddle::test {
+
+/// Element [b, h, i, j] of a tensor whose extents of 1 are broadcast.
+static double broadcast(const Array &array, int64_t b, int64_t h, int64_t i, int64_t j) {
+  const Array::Index &shape = array.shape();
+  return array.get(shape[0] == 1 ? 0 : b, shape[1] == 1 ? 0 : h, shape[2] == 1 ? 0 : i,
+                   shape[3] == 1 ? 0 : j);
+}
+
+namespace {
+/// One row of scores of one head.
+class Row {
+public:
+  Row(const AttentionOperands &operands, const AttentionRule &rule, int64_t b, int64_t h, int64_t i)
+      : operands(operands), rule(rule), b(b), h(h), i(i),
+        keyHead(h / (operands.query->shape()[2] / operands.key->shape()[2])) {
+    int64_t keys = operands.key->shape()[1];
+    valid = operands.lengths ? int64_t((*operands.lengths)[b]) : keys;
+    position = i + valid - operands.query->shape()[1];
+  }
+
+  void evaluate(double *output, double &lse) const {
+    int64_t width = operands.value->shape()[3];
+    std::vector<std::pair<int64_t, double>> scores;
+    double largest = -INFINITY;
+    for (int64_t j = 0; j < valid; ++j) {
+      double score = isVisible(j) ? scoreOf(j) : -INFINITY;
+      if (score == -INFINITY)
+        continue;
+      scores.push_back({j, score});
+      largest = std::max(largest, score);
+    }
+    for (int64_t d = 0; d < width; ++d)
+      output[d] = 0;
+    lse = -INFINITY;
+    if (scores.empty())
+      return;
+    double sum = 0;
+    for (auto [j, score] : scores)
+      sum += std::exp(score - largest);
+    lse = largest + std::log(sum);
+    double denominator = sum;
+    if (operands.sinks)
+      denominator += std::exp((*operands.sinks)[h] - largest);
+    for (auto [j, score] : scores) {
+      double weight = std::exp(score - largest) / denominator;
+      const double *value = operands.value->row(b, j, keyHead);
+      for (int64_t d = 0; d < width; ++d)
+        output[d] += weight * value[d];
+    }
+  }
+
+private:
+  bool isVisible(int64_t j) const {
+    if (rule.causal && j > position)
+      return false;
+    if (rule.left >= 0 && j < position - rule.left)
+      return false;
+    if (rule.right >= 0 && j > position + rule.right)
+      return false;
+    return !operands.mask || broadcast(*operands.mask, b, h, i, j) != 0;
+  }
+
+  double scoreOf(int64_t j) const {
+    int64_t width = operands.query->shape()[3];
+    double score = 0;
+    const double *query = operands.query->row(b, i, h), *key = operands.key->row(b, j, keyHead);
+    for (int64_t d = 0; d < width; ++d)
+      score += query[d] * key[d];
+    score *= rule.scale.value_or(1 / std::sqrt(double(width)));
+    if (rule.softcap > 0)
+      score = rule.softcap * std::tanh(score / rule.softcap);
+    if (operands.slopes) {
+      double slope = operands.slopes->shape().size() == 1 ? operands.slopes->get({h})
+                                                          : operands.slopes->get({b, h});
+      score -= slope * std::abs(double(position - j));
+    }
+    if (operands.bias)
+      score += broadcast(*operands.bias, b, h, i, j);
+    return score;
+  }
+
+  const AttentionOperands &operands;
+  const AttentionRule &rule;
+  int64_t b, h, i, keyHead, valid, position;
+};
+} // namespace
+
+AttentionResult evaluateAttention(const AttentionOperands &given, const AttentionRule &rule) {
+  // Wide copies are faster to read element by element.
+  Array query = given.query->copy(DType::F64), key = given.key->copy(DType::F64),
+        value = given.value->copy(DType::F64);
+  AttentionOperands operands = given;
+  operands.query = &query;
+  operands.key = &key;
+  operands.value = &value;
+  int64_t batch = query.shape()[0], length = query.shape()[1], heads = query.shape()[2];
+  int64_t width = value.shape()[3];
+  AttentionResult result;
+  result.output.resize(size_t(batch * length * heads * width));
+  result.lse.resize(size_t(batch * heads * length));
+  for (int64_t b = 0; b < batch; ++b)
+    for (int64_t h = 0; h < heads; ++h)
+      for (int64_t i = 0; i < length; ++i)
+        Row(operands, rule, b, h, i)
+            .evaluate(result.output.data() + ((b * length + i) * heads + h) * width,
+                      result.lse[size_t((b * heads + h) * length + i)]);
+  return result;
+}
+
+} // namespace heddle::test

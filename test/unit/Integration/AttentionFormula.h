@@ -1,0 +1,40 @@
+//===- AttentionFormula.h - softmax attention in float64 --------*- C++ -*-===//
+//
+// The definition of attn.attention, written row by row from its formulas and
+// without sharing code with the compiler.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef HEDDLE_TEST_INTEGRATION_ATTENTIONFORMULA_H
+#define HEDDLE_TEST_INTEGRATION_ATTENTIONFORMULA_H
+
+#include "Array.h"
+
+#include <optional>
+
+namespace heddle::test {
+
+/// The operands that a call has; null where it has none.
+struct AttentionOperands {
+  const Array *query = nullptr, *key = nullptr, *value = nullptr;
+  const Array *bias = nullptr, *mask = nullptr, *sinks = nullptr, *lengths = nullptr,
+              *slopes = nullptr;
+};
+
+struct AttentionRule {
+  bool causal = false;
+  int64_t left = -1, right = -1;
+  double softcap = 0; // 0: none
+  std::optional<double> scale;
+};
+
+/// Row-major [B, Lq, Hq, dv] and [B, Hq, Lq].
+struct AttentionResult {
+  std::vector<double> output, lse;
+};
+
+AttentionResult evaluateAttention(const AttentionOperands &operands, const AttentionRule &rule);
+
+} // namespace heddle::test
+
+#endif // HEDDLE_TEST_INTEGRATION_ATTENTIONFORMULA_H

@@ -1,0 +1,186 @@
+//===- AttentionSpec.cpp - attention entries and their inputs -------------===//
+
+#include "AttentionSpec.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+
+using heddle::goldens::EntryText;
+using heddle::goldens::floatText;
+using heddle::goldens::tensorType;
+
+namespace heddle::test {
+
+EntryText AttentionSpec::entry(const std::string &symbol) const {
+  EntryText entry(symbol);
+  int64_t h = heads, hk = keyHeads;
+  int64_t dk = dynamicDims ? -1 : keyDim, dv = dynamicDims ? -1 : valueDim;
+  DType keys = keyType.value_or(type), values = valueType.value_or(type);
+  std::string queryText = tensorType({-1, -1, h, dk}, type);
+  std::string keyText = tensorType({-1, -1, hk, dk}, keys);
+  std::string valueText = tensorType({-1, -1, hk, dv}, values);
+  std::string operands = entry.argument("q", queryText) + ", " + entry.argument("k", keyText) +
+                         ", " + entry.argument("v", valueText);
+  auto clause = [&](const char *name, const std::string &clauseType) {
+    operands +=
+        std::string(" ") + name + "(" + entry.argument(name, clauseType) + " : " + clauseType + ")";
+  };
+  auto scoreType = [&](const std::array<bool, 4> &full, DType elementType) {
+    return tensorType({full[0] ? -1 : 1, full[1] ? h : 1, full[2] ? -1 : 1, full[3] ? -1 : 1},
+                      elementType);
+  };
+  if (bias)
+    clause("bias", scoreType(*bias, biasType));
+  if (mask)
+    clause("mask", scoreType(*mask, DType::Bool));
+  if (sinks)
+    clause("sinks", tensorType({h}, sinksType));
+  if (lengths)
+    clause("kv_len", tensorType({-1}, lengthsType));
+  if (slopesRank == 1)
+    clause("alibi_slopes", tensorType({h}, DType::F32));
+  if (slopesRank == 2)
+    clause("alibi_slopes", tensorType({-1, h}, DType::F32));
+
+  std::string attributes = "return_lse";
+  if (rule.causal)
+    attributes += ", causal";
+  if (rule.left != -1 || rule.right != -1)
+    attributes += ", window = array<i64: " + std::to_string(rule.left) + ", " +
+                  std::to_string(rule.right) + ">";
+  if (rule.softcap > 0)
+    attributes += ", softcap = " + floatText(rule.softcap);
+  if (rule.scale)
+    attributes += ", scale = " + floatText(*rule.scale);
+  std::string outputType = tensorType({-1, -1, h, dv}, type);
+  std::string lseType = tensorType({-1, h, -1}, DType::F32);
+  entry.line("%o, %lse = attn.attention " + operands + " {" + attributes + "} : (" + queryText +
+             ", " + keyText + ", " + valueText + ") -> (" + outputType + ", " + lseType + ")");
+  entry.result("%o", outputType, "o");
+  entry.result("%lse", lseType, "lse");
+  return entry;
+}
+
+std::string AttentionSpec::text() const {
+  auto list = [](const std::array<bool, 4> &full) {
+    std::string text;
+    for (bool each : full)
+      text += each ? 'x' : '1';
+    return text;
+  };
+  std::string text = std::string(dtypeName(type)) + " H=" + std::to_string(heads) + "/" +
+                     std::to_string(keyHeads) + " d=" + std::to_string(keyDim) + "," +
+                     std::to_string(valueDim);
+  if (keyType || valueType)
+    text += " k,v=" + std::string(dtypeName(keyType.value_or(type))) + "," +
+            std::string(dtypeName(valueType.value_or(type)));
+  text += rule.causal ? " causal" : "";
+  if (rule.left != -1 || rule.right != -1)
+    text += " window=" + std::to_string(rule.left) + "," + std::to_string(rule.right);
+  if (rule.softcap > 0)
+    text += " softcap=" + std::to_string(rule.softcap);
+  if (rule.scale)
+    text += " scale=" + std::to_string(*rule.scale);
+  if (bias)
+    text += " bias=" + list(*bias) + ":" + std::string(dtypeName(biasType));
+  if (mask)
+    text += " mask=" + list(*mask);
+  if (sinks)
+    text += " sinks:" + std::string(dtypeName(sinksType));
+  if (lengths)
+    text += " kv_len:" + std::string(dtypeName(lengthsType));
+  if (slopesRank)
+    text += " alibi_rank=" + std::to_string(slopesRank);
+  return text + (dynamicDims ? " dynamic" : "");
+}
+
+AttentionInputs AttentionInputs::random(const AttentionSpec &spec, const AttentionExtents &extents,
+                                        Random &random) {
+  int64_t batch = extents.batch;
+  AttentionInputs inputs;
+  inputs.query =
+      Array::uniform(spec.type, {batch, extents.queries, spec.heads, spec.keyDim}, random, -2, 2);
+  inputs.key = Array::uniform(spec.keyType.value_or(spec.type),
+                              {batch, extents.keys, spec.keyHeads, spec.keyDim}, random, -2, 2);
+  inputs.value = Array::uniform(spec.valueType.value_or(spec.type),
+                                {batch, extents.keys, spec.keyHeads, spec.valueDim}, random);
+  auto scoreShape = [&](const std::array<bool, 4> &full) {
+    Array::Index shape{batch, spec.heads, extents.queries, extents.keys};
+    for (size_t d = 0; d < 4; ++d)
+      shape[d] = full[d] ? shape[d] : 1;
+    return shape;
+  };
+  if (spec.bias)
+    inputs.bias = Array::filled(spec.biasType, scoreShape(*spec.bias), [&](const auto &) {
+      return random.chance(0.1) ? -INFINITY : random.real(-3, 3);
+    });
+  if (spec.mask)
+    inputs.mask = Array::filled(DType::Bool, scoreShape(*spec.mask),
+                                [&](const auto &) { return random.chance(0.7); });
+  if (spec.sinks)
+    inputs.sinks = Array::filled(spec.sinksType, {spec.heads}, [&](const auto &) {
+      double value = random.real(-4, 4);
+      return value > 3.5 ? INFINITY : value < -3.5 ? -INFINITY : value;
+    });
+  if (spec.lengths) {
+    inputs.lengths = Array::filled(spec.lengthsType, {batch}, [&](const auto &) {
+      return double(random.integer(0, extents.keys));
+    });
+    for (Array *rows : {&inputs.key, &inputs.value})
+      for (int64_t i = 0; i < rows->count(); ++i)
+        if (Array::Index index = rows->indexOf(i); index[1] >= inputs.lengths.get({index[0]}))
+          rows->set(index, NAN);
+  }
+  if (spec.slopesRank == 1)
+    inputs.slopes = Array::uniform(DType::F32, {spec.heads}, random, 0, 0.5);
+  if (spec.slopesRank == 2)
+    inputs.slopes = Array::uniform(DType::F32, {batch, spec.heads}, random, 0, 0.5);
+  return inputs;
+}
+
+AttentionOperands AttentionInputs::operands(const AttentionSpec &spec) const {
+  AttentionOperands operands;
+  operands.query = &query;
+  operands.key = &key;
+  operands.value = &value;
+  operands.bias = spec.bias ? &bias : nullptr;
+  operands.mask = spec.mask ? &mask : nullptr;
+  operands.sinks = spec.sinks ? &sinks : nullptr;
+  operands.lengths = spec.lengths ? &lengths : nullptr;
+  operands.slopes = spec.slopesRank ? &slopes : nullptr;
+  return operands;
+}
+
+AttentionOutputs callAttention(const Program &program, const std::string &entry,
+                               const AttentionSpec &spec, AttentionInputs &inputs,
+                               int32_t threads) {
+  const Array::Index &query = inputs.query.shape();
+  AttentionOutputs outputs{Array(spec.type, {query[0], query[1], query[2], spec.valueDim}),
+                           Array(DType::F32, {query[0], query[2], query[1]})};
+  std::vector<Array *> arguments{&inputs.query, &inputs.key, &inputs.value};
+  for (auto [present, array] : {std::pair(spec.bias.has_value(), &inputs.bias),
+                                {spec.mask.has_value(), &inputs.mask},
+                                {spec.sinks, &inputs.sinks},
+                                {spec.lengths, &inputs.lengths},
+                                {spec.slopesRank != 0, &inputs.slopes}})
+    if (present)
+      arguments.push_back(array);
+  arguments.push_back(&outputs.output);
+  arguments.push_back(&outputs.lse);
+  program.call(entry, arguments, threads);
+  return outputs;
+}
+
+AttentionOutputs checkAttention(const Program &program, const std::string &entry,
+                                const AttentionSpec &spec, AttentionInputs &inputs,
+                                const std::string &context) {
+  AttentionOutputs outputs = callAttention(program, entry, spec, inputs);
+  AttentionResult expected = evaluateAttention(inputs.operands(spec), spec.rule);
+  EXPECT_LE(relativeError(outputs.output, expected.output), errorLimit(spec.type))
+      << "output of " << context << " " << spec.text();
+  EXPECT_LE(relativeError(outputs.lse, expected.lse), spec.type == DType::F32 ? 1e-5 : 1e-3)
+      << "lse of " << context << " " << spec.text();
+  return outputs;
+}
+
+} // namespace heddle::test

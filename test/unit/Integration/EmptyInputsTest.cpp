@@ -1,0 +1,136 @@
+//===- EmptyInputsTest.cpp - rows and tensors without anything to see -----===//
+
+#include "AttentionSpec.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+
+using namespace heddle;
+using namespace heddle::test;
+
+namespace {
+AttentionSpec withDims(int64_t heads, int64_t keyHeads, int64_t dim) {
+  AttentionSpec spec;
+  spec.heads = heads;
+  spec.keyHeads = keyHeads;
+  spec.keyDim = spec.valueDim = dim;
+  return spec;
+}
+
+bool isEmptyRow(const AttentionOutputs &outputs, int64_t row) {
+  bool empty = outputs.lse.get({0, 0, row}) == -INFINITY;
+  for (int64_t d = 0; d < outputs.output.shape()[3]; ++d)
+    empty &= outputs.output.get({0, row, 0, d}) == 0;
+  return empty;
+}
+
+class EmptyInputs : public testing::Test {
+protected:
+  static void SetUpTestSuite() {
+    causal = withDims(1, 1, 64);
+    causal.rule.causal = true;
+    masked = withDims(1, 1, 64);
+    masked.mask = {true, true, true, true};
+    dense = withDims(4, 2, 16);
+    full = withDims(4, 2, 16);
+    full.rule.causal = true;
+    full.rule.left = 3;
+    full.rule.right = 0;
+    full.bias = {true, false, true, true};
+    full.mask = {false, false, false, true};
+    full.sinks = full.lengths = true;
+    full.slopesRank = 2;
+    wide = withDims(1, 1, 128);
+    wide.rule.causal = true;
+    single = withDims(1, 1, 1);
+    single.mask = {false, false, false, true};
+    program = new Program;
+    program->add(causal.entry("causal"));
+    program->add(masked.entry("masked"));
+    program->add(dense.entry("dense"));
+    program->add(full.entry("full"));
+    program->add(wide.entry("wide"));
+    program->add(single.entry("single"));
+    ASSERT_TRUE(program->compile());
+  }
+  static void TearDownTestSuite() { delete program; }
+
+  static inline AttentionSpec causal, masked, dense, full, wide, single;
+  static inline Program *program;
+};
+} // namespace
+
+TEST_F(EmptyInputs, RowsBeforeTheFirstKeyAreZero) {
+  Random random(1);
+  AttentionInputs inputs = AttentionInputs::random(causal, {1, 5, 2}, random);
+  AttentionOutputs outputs = checkAttention(*program, "causal", causal, inputs);
+  for (int64_t row = 0; row < 5; ++row)
+    EXPECT_EQ(isEmptyRow(outputs, row), row < 3) << row;
+}
+
+TEST_F(EmptyInputs, MaskedOutRowsAreZero) {
+  Random random(2);
+  AttentionInputs inputs = AttentionInputs::random(masked, {1, 5, 7}, random);
+  inputs.mask =
+      Array::filled(DType::Bool, {1, 1, 5, 7}, [](const auto &index) { return index[2] == 2; });
+  AttentionOutputs outputs = checkAttention(*program, "masked", masked, inputs);
+  for (int64_t row = 0; row < 5; ++row)
+    EXPECT_EQ(isEmptyRow(outputs, row), row != 2) << row;
+}
+
+TEST_F(EmptyInputs, NoKeysGiveZeros) {
+  Random random(3);
+  for (auto [name, spec] : {std::pair("dense", &dense), std::pair("full", &full)}) {
+    AttentionInputs inputs = AttentionInputs::random(*spec, {2, 3, 0}, random);
+    AttentionOutputs outputs = checkAttention(*program, name, *spec, inputs);
+    EXPECT_TRUE(isEmptyRow(outputs, 0)) << name;
+  }
+}
+
+TEST_F(EmptyInputs, NoSequencesAndNoQueriesAreFine) {
+  Random random(4);
+  for (auto [name, spec] : {std::pair("dense", &dense), std::pair("full", &full)})
+    for (AttentionExtents extents :
+         {AttentionExtents{0, 3, 5}, AttentionExtents{2, 0, 5}, AttentionExtents{0, 0, 0}}) {
+      AttentionInputs inputs = AttentionInputs::random(*spec, extents, random);
+      checkAttention(*program, name, *spec, inputs);
+    }
+}
+
+TEST_F(EmptyInputs, LengthZeroIsAnEmptyRow) {
+  Random random(5);
+  AttentionInputs inputs = AttentionInputs::random(full, {3, 4, 6}, random);
+  inputs.lengths = Array::constant(DType::I32, {3}, 0);
+  inputs.key = Array(DType::F32, inputs.key.shape());
+  inputs.value = Array(DType::F32, inputs.value.shape());
+  AttentionOutputs outputs = checkAttention(*program, "full", full, inputs);
+  EXPECT_TRUE(isEmptyRow(outputs, 3));
+}
+
+// Every raw score is near -2.45e5: a finite stand-in for -inf would win over them.
+TEST_F(EmptyInputs, VeryNegativeScoresAreOrdinary) {
+  AttentionInputs inputs;
+  inputs.query = Array::constant(DType::F32, {1, 9, 1, 128}, -43.75);
+  inputs.key = Array::filled(DType::F32, {1, 9, 1, 128}, [](const auto &index) {
+    return 43.75 + (index[3] == 0 ? 0.25 * double(index[1] % 3) : 0);
+  });
+  Random random(6);
+  inputs.value = Array::uniform(DType::F32, {1, 9, 1, 128}, random);
+  AttentionOutputs outputs = callAttention(*program, "wide", wide, inputs);
+  AttentionResult expected = evaluateAttention(inputs.operands(wide), wide.rule);
+  // A scaled score of -2.2e4 carries 1e-3 in f32.
+  EXPECT_LE(relativeError(outputs.output, expected.output), 5e-3);
+  EXPECT_LE(relativeError(outputs.lse, expected.lse), 1e-6);
+}
+
+TEST_F(EmptyInputs, OneVisibleKeyTakesAll) {
+  AttentionInputs inputs;
+  inputs.query = Array::constant(DType::F32, {1, 1, 1, 1}, -20000);
+  inputs.key = Array::filled(DType::F32, {1, 2, 1, 1}, [](const auto &i) { return i[1] == 0; });
+  inputs.value =
+      Array::filled(DType::F32, {1, 2, 1, 1}, [](const auto &i) { return i[1] ? 100 : 1; });
+  inputs.mask = Array::filled(DType::Bool, {1, 1, 1, 2}, [](const auto &i) { return i[3] == 0; });
+  AttentionOutputs outputs = callAttention(*program, "single", single, inputs);
+  EXPECT_EQ(outputs.output[0], 1);
+  EXPECT_EQ(outputs.lse[0], -20000);
+}

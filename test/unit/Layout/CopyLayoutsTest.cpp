@@ -1,0 +1,73 @@
+//===- CopyLayoutsTest.cpp - copies from global memory --------------------===//
+
+#include "heddle/Layout/CopyLayouts.h"
+#include "LayoutTesting.h"
+#include "heddle/Layout/Fragments.h"
+#include "heddle/Layout/LayoutQueries.h"
+#include "heddle/Layout/SharedMemory.h"
+#include <gtest/gtest.h>
+
+using namespace heddle::layout;
+
+namespace {
+
+TEST(CopyLayoutsTest, PowerOfTwoWidth) {
+  // 128 threads on 64 x 64 halves: thread T copies chunk T & 7 of rows T >> 3, 16 further, ...
+  Layout copy = *blockedLayout(64, 64, 8, 4);
+  for (int64_t thread = 0; thread < 128; ++thread)
+    for (int64_t pass = 0; pass < 4; ++pass)
+      for (int64_t element = 0; element < 8; ++element)
+        EXPECT_EQ(elementAt(copy, {{Dim::Register, 8 * pass + element},
+                                   {Dim::Lane, thread % 32},
+                                   {Dim::Warp, thread / 32}}),
+                  Element((thread >> 3) + 16 * pass, 8 * (thread & 7) + element));
+}
+
+TEST(CopyLayoutsTest, EveryElementOnce) {
+  for (int64_t columns : {8, 16, 64, 80, 112, 128, 176, 576})
+    for (int64_t rows : {32, 48, 64, 80, 112}) {
+      auto copy = blockedLayout(rows, columns, 8, 4);
+      ASSERT_TRUE(copy);
+      EXPECT_TRUE(coverage(*copy).complete) << rows << " x " << columns;
+      EXPECT_EQ(copy->inSize(Dim::Lane), 32);
+      EXPECT_EQ(copy->inSize(Dim::Warp), 4);
+      EXPECT_EQ(copy->numElements(), rows * columns);
+      EXPECT_EQ(coverage(*copy).copies * copy->numElements(), copy->numPositions());
+      EXPECT_GE(contiguousElements(*copy, Dim::Coord1).count, 8);
+    }
+  EXPECT_TRUE(coverage(*blockedLayout(64, 80, 8, 4)).isExact());
+  // 2 x 16 elements are 4 vectors: 8 lanes hold each of them, in each warp.
+  EXPECT_EQ(coverage(*blockedLayout(2, 16, 8, 2)).copies, 16);
+}
+
+TEST(CopyLayoutsTest, AsyncCopySizes) {
+  Layout copy = *blockedLayout(64, 64, 8, 4);
+  EXPECT_EQ(asyncCopyBytes(copy, *conflictFreeTile(64, 64, 16), 16), 16);
+  EXPECT_EQ(asyncCopyBytes(*blockedLayout(64, 64, 4, 4), *conflictFreeTile(64, 64, 16), 16), 8);
+  EXPECT_EQ(asyncCopyBytes(*blockedLayout(64, 64, 2, 4), *conflictFreeTile(64, 64, 16), 16), 4);
+  EXPECT_EQ(asyncCopyBytes(*blockedLayout(64, 64, 1, 4), *conflictFreeTile(64, 64, 16), 16),
+            std::nullopt);
+  EXPECT_EQ(asyncCopyBytes(*blockedLayout(64, 64, 1, 4), *conflictFreeTile(64, 64, 32), 32), 4);
+  // An operand fragment has pairs of halves, which is what a lane can copy for itself.
+  EXPECT_EQ(asyncCopyBytes(*mmaFragment(MmaOperand::A, 16, 16), rowMajorTile(16, 16), 16), 4);
+  // Column-major shared memory has no two neighbours of a row together.
+  Layout columnMajor = Layout::identity(Dim::Offset, Dim::Coord0, 64) *
+                       Layout::identity(Dim::Offset, Dim::Coord1, 64);
+  EXPECT_EQ(asyncCopyBytes(copy, columnMajor, 16), std::nullopt);
+  // Runs of the same length in both memories, but not in the same order.
+  auto exchanged = Layout::create({{Dim::Offset, {{2}, {1}, {4}}}}, {{Dim::Coord1, 8}});
+  EXPECT_EQ(asyncCopyBytes(Layout::identity(Dim::Register, Dim::Coord1, 8), *exchanged, 16),
+            std::nullopt);
+}
+
+TEST(CopyLayoutsTest, Refusals) {
+  std::string why;
+  EXPECT_FALSE(blockedLayout(64, 20, 8, 4, &why));
+  EXPECT_EQ(why,
+            "expected rows of a multiple of the vector's elements (a power of two), got 20 and 8");
+  EXPECT_FALSE(blockedLayout(64, 64, 8, 3, &why));
+  EXPECT_EQ(why, "expected the number of warps to be a power of two, got 3");
+  EXPECT_FALSE(blockedLayout(64, 24, 3, 4, &why));
+}
+
+} // namespace
