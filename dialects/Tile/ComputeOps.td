@@ -14,11 +14,11 @@ def Tile_DotOp : Tile_TileOp<"dot", [AllTypesMatch<["acc", "result"]>]> {
     With `transpose_a` the operand a is K x M and a[k, m] is meant, and with
     `transpose_b` b is N x K and b[n, k] is meant.
 
-    | name | shape | element type |
+    | name | shape | element types |
     |---|---|---|
-    | a | M x K | f16 | bf16 | f32 | f64 | i8 |
-    | b | K x N | f16 | bf16 | f32 | f64 | i8 |
-    | acc, result | M x N | f32 | f32 | f32 | f64 | i32 |
+    | a | M x K | f16, bf16, f32, f64, i8 |
+    | b | K x N | that of a |
+    | acc, result | M x N | f32, or f64 for f64 and i32 for i8 |
 
     Products of 8- and 16-bit operands are exact; all are added in the type of
     acc, in any order. i8 is signed, and sums of i32 wrap around. `precision` is

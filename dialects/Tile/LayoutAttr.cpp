@@ -2,7 +2,6 @@
 
 #include "heddle/Dialect/Tile/Tile.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
 using namespace heddle;

@@ -2,6 +2,7 @@
 
 #include "heddle/Dialect/Tile/Tile.h"
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/SmallVectorExtras.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;

@@ -17,8 +17,8 @@ static std::string plural(uint64_t count, const char *noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
-/// A set of numbers, such as "lanes 0-15, 17".
-static std::string listOf(const char *noun, uint32_t set) {
+/// What a set of lanes or warps does, such as "lanes 0-15, 17 wait".
+static std::string clause(const char *noun, uint32_t set, const char *oneDoes, const char *manyDo) {
   std::string text;
   for (uint32_t i = 0; i < 32; ++i) {
     if (!(set >> i & 1))
@@ -32,7 +32,7 @@ static std::string listOf(const char *noun, uint32_t set) {
     i = last;
   }
   bool single = (set & (set - 1)) == 0;
-  return std::string(noun) + (single ? " " : "s ") + text;
+  return std::string(noun) + (single ? " " : "s ") + text + " " + (single ? oneDoes : manyDo);
 }
 
 static uint32_t lowest(uint32_t set) { return uint32_t(__builtin_ctz(set)); }
@@ -48,6 +48,14 @@ std::string CTA::nameOp(uint32_t op) const {
   if (kernel.op_names && op < kernel.num_ops && kernel.op_names[op])
     text += std::string(" '") + kernel.op_names[op] + "'";
   return text;
+}
+
+void CTA::refuseMask(Thread &self, const MeetingKey &key) {
+  Report defect = makeReport(HEDDLE_SIM_INVALID_OPERAND);
+  defect.data.op = key.op;
+  report(std::move(defect), &self,
+         [&] { return "is not in the mask " + hex(key.mask) + " that it gives"; });
+  abandon(self);
 }
 
 void CTA::report(Report report, const Thread *self, const std::function<std::string()> &text) {
@@ -159,15 +167,16 @@ void CTA::reportDivergence(Warp &warp) {
     std::string text = "waits for lanes that cannot come: in warp " + std::to_string(warp.index);
     const char *separator = " ";
     for (Meeting *meeting = begin; meeting != end; ++meeting) {
-      text += separator + listOf("lane", meeting->arrived) + " wait at " + nameOp(meeting->key.op);
+      text += separator + clause("lane", meeting->arrived, "waits", "wait") + " at " +
+              nameOp(meeting->key.op);
       if (meeting->key.mask != ~0u)
         text += " with mask " + hex(meeting->key.mask);
       separator = "; ";
     }
     if (gone & warp.exists)
-      text += separator + listOf("lane", gone & warp.exists) + " have exited";
+      text += separator + clause("lane", gone & warp.exists, "has exited", "have exited");
     if (~warp.exists)
-      text += "; " + listOf("lane", ~warp.exists) + " do not exist";
+      text += "; " + clause("lane", ~warp.exists, "does not exist", "do not exist");
     return text;
   });
 }
@@ -188,16 +197,16 @@ void CTA::reportDeadlock() {
       const Barrier &barrier = barriers[i];
       if (!barrier.waiting)
         continue;
-      text += separator + listOf("warp", barrier.waiting) + " wait at barrier " +
+      text += separator + clause("warp", barrier.waiting, "waits", "wait") + " at barrier " +
               std::to_string(i) + ", first come to at " + nameOp(barrier.op) + ", where " +
               std::to_string(barrier.arrived) + " of " + std::to_string(barrier.expected) +
               " threads have come";
       if (barrier.arriving)
-        text += ", " + listOf("warp", barrier.arriving) + " without waiting";
+        text += "; " + clause("warp", barrier.arriving, "came", "came") + " without waiting";
       separator = "; ";
     }
     if (exited)
-      text += "; " + listOf("warp", exited) + " have exited";
+      text += "; " + clause("warp", exited, "has exited", "have exited");
     return text;
   });
 }
@@ -209,9 +218,9 @@ void CTA::reportLivelock() {
     for (uint32_t i = 0; i < state->numWarps; ++i)
       if (warps[i].live)
         (warps[i].atBarrier ? waiting : polling) |= 1u << i;
-    std::string text = listOf("warp", polling) + " poll memory that nobody changes";
+    std::string text = clause("warp", polling, "polls", "poll") + " memory that nobody changes";
     if (waiting)
-      text += "; " + listOf("warp", waiting) + " wait at a barrier";
+      text += "; " + clause("warp", waiting, "waits", "wait") + " at a barrier";
     return text;
   });
 }

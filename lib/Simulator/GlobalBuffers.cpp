@@ -31,8 +31,8 @@ bool GlobalBuffers::set(const heddle_sim_buffer *buffers, uint64_t count, std::s
   return true;
 }
 
-const GlobalBuffers::Range *GlobalBuffers::search(uint64_t address, uint64_t size,
-                                                  uint32_t &hint) const {
+const GlobalBuffers::Range *GlobalBuffers::find(uint64_t address, uint64_t size,
+                                                uint32_t &hint) const {
   auto after =
       std::upper_bound(ranges.begin(), ranges.end(), address,
                        [](uint64_t value, const Range &range) { return value < range.begin; });

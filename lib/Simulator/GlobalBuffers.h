@@ -25,11 +25,17 @@ public:
 
   bool isChecked() const { return checked; }
 
-  /// The buffer that holds all of the access, or null. `hint` is a cache of the caller.
-  const Range *find(uint64_t address, uint64_t size, uint32_t &hint) const {
-    if (hint < ranges.size() && ranges[hint].holds(address, size))
-      return &ranges[hint];
-    return search(address, size, hint);
+  /// The buffer that holds all of the access, or null. Its index is kept in `hint`.
+  const Range *find(uint64_t address, uint64_t size, uint32_t &hint) const;
+  /// The buffer found last.
+  const Range *recall(uint32_t hint) const {
+    return hint < ranges.size() ? &ranges[hint] : nullptr;
+  }
+
+  /// An address that the GPU could use, where buffers are aligned to 256 bytes. Counters and checks
+  /// of alignment go by it, so they do not depend on where the host puts a buffer.
+  static uint64_t deviceAddress(uint32_t buffer, uint64_t offset) {
+    return (uint64_t(buffer + 1) << 44) + offset;
   }
 
   /// Where an address lies relative to the nearest buffer, as in "4 bytes past the end of 'k' (64
@@ -37,8 +43,6 @@ public:
   std::string describe(uint64_t address, uint64_t size) const;
 
 private:
-  const Range *search(uint64_t address, uint64_t size, uint32_t &hint) const;
-
   std::vector<Range> ranges; // by rising address
   bool checked = false;
 };

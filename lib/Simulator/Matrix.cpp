@@ -78,13 +78,14 @@ struct LdmatrixOperands {
   uint32_t *registers;
 };
 
-/// The registers of an 8x8 matrix of 16-bit elements whose rows are given: give(lane, register).
-template <typename Give> void spread(const uint16_t (&rows)[8][8], bool transposed, Give give) {
+/// Gives each lane its register of an 8x8 matrix of 16-bit elements.
+void spread(const uint16_t (&rows)[8][8], bool transposed, uint32_t *const (&registers)[32]) {
   for (uint32_t lane = 0; lane < 32; ++lane) {
     uint32_t g = lane >> 2, t = lane & 3;
-    uint32_t low = transposed ? rows[2 * t][g] : rows[g][2 * t];
-    uint32_t high = transposed ? rows[2 * t + 1][g] : rows[g][2 * t + 1];
-    give(lane, low | high << 16);
+    if (transposed)
+      *registers[lane] = rows[2 * t][g] | uint32_t(rows[2 * t + 1][g]) << 16;
+    else
+      std::memcpy(registers[lane], &rows[g][2 * t], 4);
   }
 }
 
@@ -112,9 +113,10 @@ bool ldmatrix(Warp &warp, const MeetingKey &key, uint32_t lanes) {
       addresses.lanes |= 1u << lane;
       addresses.address[lane] = address;
     }
-    spread(rows, transposed, [&](uint32_t lane, uint32_t value) {
-      warp.operand<LdmatrixOperands>(lane).registers[matrix] = value;
-    });
+    uint32_t *registers[32];
+    for (uint32_t lane = 0; lane < 32; ++lane)
+      registers[lane] = warp.operand<LdmatrixOperands>(lane).registers + matrix;
+    spread(rows, transposed, registers);
   }
   if (Counters *counters = cta.counters.get()) {
     heddle_sim_counters &own = counters->countInstruction(key.op, HEDDLE_SIM_LDMATRIX, lanes);
@@ -128,9 +130,12 @@ bool ldmatrix(Warp &warp, const MeetingKey &key, uint32_t lanes) {
 
 bool movmatrix(Warp &warp, const MeetingKey &key, uint32_t lanes) {
   alignas(16) uint16_t rows[8][8];
-  for (uint32_t lane = 0; lane < 32; ++lane)
-    std::memcpy(&rows[lane >> 2][2 * (lane & 3)], &warp.operand<uint32_t>(lane), 4);
-  spread(rows, true, [&](uint32_t lane, uint32_t value) { warp.operand<uint32_t>(lane) = value; });
+  uint32_t *registers[32];
+  for (uint32_t lane = 0; lane < 32; ++lane) {
+    registers[lane] = &warp.operand<uint32_t>(lane);
+    std::memcpy(&rows[lane >> 2][2 * (lane & 3)], registers[lane], 4);
+  }
+  spread(rows, /*transposed=*/true, registers);
   if (Counters *counters = warp.cta->counters.get())
     counters->countInstruction(key.op, HEDDLE_SIM_SHUFFLE, lanes);
   return true;

@@ -31,10 +31,6 @@ static Report accessReport(heddle_sim_report_kind kind, const AccessInfo &access
   return report;
 }
 
-/// An address that the GPU would use: buffers are aligned to 256 bytes there. Without registered
-/// buffers it is the host's.
-static constexpr uint64_t kBufferPitch = uint64_t(1) << 44;
-
 Located heddle::sim::locateWithReports(Thread &self, AccessInfo access) {
   CTA &cta = *self.cta;
   Located located = {nullptr, access.address};
@@ -68,7 +64,8 @@ Located heddle::sim::locateWithReports(Thread &self, AccessInfo access) {
         return located;
       }
       if (range)
-        located.counted = (self.bufferHint + 1) * kBufferPitch + (access.address - range->begin);
+        located.counted =
+            GlobalBuffers::deviceAddress(self.bufferHint, access.address - range->begin);
     }
   }
   uint32_t alignment = access.alignment ? access.alignment : access.size;

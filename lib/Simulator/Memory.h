@@ -28,9 +28,20 @@ Located locateWithReports(Thread &self, AccessInfo access);
 /// Finds the memory of an access after checking its bounds and alignment.
 inline Located locate(Thread &self, const AccessInfo &access) {
   uint64_t mask = (access.alignment ? access.alignment : access.size) - 1;
-  if (access.space == HEDDLE_SIM_SHARED && (access.address & mask) == 0)
-    if (char *host = self.cta->sharedPointer(access.address, access.size))
-      return {host, access.address};
+  if (access.space == HEDDLE_SIM_SHARED) {
+    if ((access.address & mask) == 0)
+      if (char *host = self.cta->sharedPointer(access.address, access.size))
+        return {host, access.address};
+  } else if (const GlobalBuffers::Range *range = self.cta->state->buffers.recall(self.bufferHint)) {
+    uint64_t offset = access.address - range->begin;
+    if (range->holds(access.address, access.size) && (offset & mask) == 0 &&
+        (access.kind == AccessKind::Read || range->writable))
+      return {reinterpret_cast<char *>(uintptr_t(access.address)),
+              GlobalBuffers::deviceAddress(self.bufferHint, offset)};
+  } else if (access.address && (access.address & mask) == 0 &&
+             !self.cta->state->buffers.isChecked()) {
+    return {reinterpret_cast<char *>(uintptr_t(access.address)), access.address};
+  }
   return locateWithReports(self, access);
 }
 

@@ -236,14 +236,6 @@ void CTA::meet(Thread &self, const MeetingKey &key, void *operands, MeetingFunct
   leave(self);
 }
 
-void CTA::refuseMask(Thread &self, const MeetingKey &key) {
-  Report defect = makeReport(HEDDLE_SIM_INVALID_OPERAND);
-  defect.data.op = key.op;
-  report(std::move(defect), &self,
-         [&] { return "is not in the mask " + std::to_string(key.mask) + " that it gives"; });
-  abandon(self);
-}
-
 //===----------------------------------------------------------------------===//
 // Logs
 //===----------------------------------------------------------------------===//

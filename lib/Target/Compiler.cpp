@@ -6,8 +6,10 @@
 #include "heddle/Target/ObjectEmission.h"
 #include "heddle/Target/OutputFiles.h"
 
+#include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Support/Timing.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/ThreadPool.h"
@@ -158,6 +160,21 @@ LogicalResult ModuleCompiler::generateCode(VariantCode &code) {
   });
 }
 
+/// Passes on a diagnostic once, though every variant finds the same.
+class OneOfEach : public ScopedDiagnosticHandler {
+public:
+  explicit OneOfEach(MLIRContext *context) : ScopedDiagnosticHandler(context) {
+    setHandler([this](Diagnostic &diagnostic) {
+      std::string text;
+      llvm::raw_string_ostream(text) << diagnostic.getLocation() << diagnostic;
+      return success(!seen.insert(text).second);
+    });
+  }
+
+private:
+  llvm::StringSet<> seen;
+};
+
 /// One thread a variant, from kernels to machine code; the functions that callers see are made meanwhile.
 LogicalResult ModuleCompiler::compileVariants() {
   bool textOnly = options.emit == EmitKind::LLVM || options.emit == EmitKind::Assembly;
@@ -178,6 +195,7 @@ LogicalResult ModuleCompiler::compileVariants() {
   auto compile = [this](VariantCode &code) {
     code.result = failed(lower(code)) ? failure() : generateCode(code);
   };
+  OneOfEach diagnostics(module.getContext());
   bool parallel = module.getContext()->isMultithreadingEnabled();
   llvm::DefaultThreadPool pool(llvm::hardware_concurrency(parallel ? codes.size() : 1));
   for (VariantCode &code : codes)
@@ -217,7 +235,8 @@ LogicalResult ModuleCompiler::writeBinary() {
       return linkExecutable(objects, exported, options.launcher, path);
     }));
   if (failed(check(replaceFile(options.output, [&](StringRef path) {
-        return linkSharedObject(objects, exported, path);
+        return linkSharedObject(objects, exported,
+                                llvm::sys::path::filename(options.output), path);
       }))))
     return failure();
   if (!options.writeHeader || !isReplaceable(options.output))

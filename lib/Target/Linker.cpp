@@ -107,7 +107,8 @@ llvm::Error runLinker(const TemporaryFolder &folder, llvm::ArrayRef<std::string>
 } // namespace
 
 llvm::Error linkSharedObject(llvm::ArrayRef<std::string> objects,
-                             llvm::ArrayRef<std::string> exported, llvm::StringRef path) {
+                             llvm::ArrayRef<std::string> exported, llvm::StringRef soname,
+                             llvm::StringRef path) {
   TemporaryFolder folder;
   if (llvm::Error error = folder.create())
     return error;
@@ -128,7 +129,7 @@ llvm::Error linkSharedObject(llvm::ArrayRef<std::string> objects,
   return runLinker(folder, objects,
                    {"-shared", "--no-undefined", "-z", "now", "-z", "noexecstack",
                     "--gc-sections", "--hash-style=gnu", "--build-id=sha1", "--strip-debug",
-                    "--version-script=" + versions},
+                    "--version-script=" + versions, "-soname=" + soname.str()},
                    libraries, path);
 }
 
@@ -146,7 +147,7 @@ llvm::Error linkExecutable(llvm::ArrayRef<std::string> objects,
   if (llvm::Error error = folder.create())
     return error;
   std::string module = folder.file("module.so");
-  if (llvm::Error error = linkSharedObject(objects, exported, module))
+  if (llvm::Error error = linkSharedObject(objects, exported, "module.so", module))
     return error;
   std::string content;
   for (llvm::StringRef part : {launcher, llvm::StringRef(module)}) {

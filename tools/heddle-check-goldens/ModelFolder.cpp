@@ -128,9 +128,12 @@ void ModelFolder::checkGreedy(const std::string &what, const TensorView &logits,
       }
     }
     int64_t stored = loadAsInteger(DType::I64, tokens->data, size_t(b * width + position));
+    std::string where = what + " sequence " + std::to_string(b);
     if (largest - second > std::max(1e-4, limit * std::abs(largest)))
-      report.check(what + " sequence " + std::to_string(b), chosen == stored,
+      report.check(where, chosen == stored,
                    "token " + std::to_string(chosen) + ", expected " + std::to_string(stored));
+    else
+      report.skip(where, "the two largest logits are too close");
   }
 }
 

@@ -29,6 +29,10 @@ public:
   void check(const std::string &what, bool passed, const std::string &text);
   /// Something that could not be checked at all.
   void fail(const std::string &what, const std::string &why);
+  /// One output that has no right answer to compare with.
+  void skip(const std::string &what, const std::string &why) {
+    print(what, "not compared: " + why);
+  }
   /// Something that is left out for a good reason.
   void note(const std::string &text);
 

@@ -37,7 +37,9 @@ struct CompileReport {
   std::vector<std::pair<std::string, double>> phases;
 };
 
-/// Compiles `module` (which it changes). Errors are diagnostics of the module's context. Files appear whole or not at all.
+/// Compiles `module` (which it changes). Linking resets the values of LLVM's command-line options in this process (LLD parses its own
+/// ones): a program reads what it needs from them before.
+/// Errors are diagnostics of the module's context. Files appear whole or not at all.
 mlir::LogicalResult compileModule(mlir::ModuleOp module, const CompileOptions &options,
                                   CompileReport *report = nullptr);
 

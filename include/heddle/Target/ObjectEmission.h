@@ -29,9 +29,10 @@ llvm::Error optimize(llvm::Module &module, const CPUVariant &variant, int level)
 llvm::Expected<std::string> emitMachineCode(llvm::Module &module, const CPUVariant &variant,
                                             int level, EmissionKind kind);
 
-/// Links objects and the module runtime to a shared object at `path` that needs only libc and libm and exports `exported`.
+/// Links objects and the module runtime to a shared object at `path` that needs only libc and libm and exports `exported`. Programs
+/// that link against it look for `soname` at run time.
 llvm::Error linkSharedObject(llvm::ArrayRef<std::string> objects, llvm::ArrayRef<std::string> exported,
-                             llvm::StringRef path);
+                             llvm::StringRef soname, llvm::StringRef path);
 
 /// The same as one relocatable object, for a linker of the user's.
 llvm::Error linkRelocatable(llvm::ArrayRef<std::string> objects, llvm::StringRef path);

@@ -147,6 +147,7 @@ TEST(BarrierTest, DivergentCollectives) {
   EXPECT_THAT(result.text(), HasSubstr("reads from lane 4, which takes no part"));
   result = run(launchOf(32), [](Lane lane) { lane.warpSync(0, 0xfffffffe); });
   result.only(HEDDLE_SIM_INVALID_OPERAND);
+  EXPECT_THAT(result.text(), HasSubstr("is not in the mask 0xfffffffe that it gives"));
 }
 
 TEST(BarrierTest, MatrixInstructionsNeedAllLanes) {
@@ -161,7 +162,7 @@ TEST(BarrierTest, MatrixInstructionsNeedAllLanes) {
   EXPECT_TRUE(run(launchOf(64), kernel(32)).isClean());
   Result result = run(launchOf(64), kernel(31));
   EXPECT_EQ(result.only(HEDDLE_SIM_DIVERGENT_COLLECTIVE).other_thread, 31u);
-  EXPECT_THAT(result.text(), HasSubstr("lanes 0-30 wait at op 0 'a'; lane 31 have exited"));
+  EXPECT_THAT(result.text(), HasSubstr("lanes 0-30 wait at op 0 'a'; lane 31 has exited"));
   result = run(launchOf(16), kernel(32));
   result.only(HEDDLE_SIM_DIVERGENT_COLLECTIVE);
   EXPECT_THAT(result.text(), HasSubstr("lanes 16-31 do not exist"));
@@ -194,9 +195,9 @@ TEST(BarrierTest, DeadlockSaysWhoWaitsWhere) {
   Result result = run(launchOf(96), kernel(true));
   result.only(HEDDLE_SIM_DEADLOCK);
   EXPECT_EQ(result.text(),
-            "deadlock in CTA (0, 0, 0): all threads wait: warp 0 wait at barrier 1, first come to "
-            "at op 0 'a', where 32 of 64 threads have come; warp 1 wait at barrier 2, first come "
-            "to at op 1 'b', where 32 of 64 threads have come; warp 2 have exited\n");
+            "deadlock in CTA (0, 0, 0): all threads wait: warp 0 waits at barrier 1, first come to "
+            "at op 0 'a', where 32 of 64 threads have come; warp 1 waits at barrier 2, first come "
+            "to at op 1 'b', where 32 of 64 threads have come; warp 2 has exited\n");
 }
 
 TEST(BarrierTest, PollingEndsWhenTheOtherThreadRuns) {
@@ -213,6 +214,10 @@ TEST(BarrierTest, PollingEndsWhenTheOtherThreadRuns) {
     };
   };
   EXPECT_TRUE(run(launch, kernel(50)).isClean());
+  flag[0] = 0;
+  Result result = run(launch, kernel(64));
+  result.only(HEDDLE_SIM_DEADLOCK);
+  EXPECT_EQ(result.text(), "deadlock in CTA (0, 0, 0): warp 0 polls memory that nobody changes\n");
 }
 
 } // namespace
