@@ -109,6 +109,7 @@ void buildKernelsToLLVMPipeline(OpPassManager &pm, const KernelsToLLVMPipelineOp
   pm.addPass(createConvertMathToLibmPass());
   pm.addPass(createConvertToLLVMPass());
   pm.addPass(createReconcileUnrealizedCastsPass());
+  addCleanup(pm);
 }
 
 void registerHeddlePipelines() {

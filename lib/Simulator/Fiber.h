@@ -73,6 +73,8 @@ inline void *jumpToContext(void *context, void *data) {
 
 /// Stops `from`, which must be running, and goes on with `to`. Returns when something jumps back.
 inline void jump(Fiber &from, Fiber &to) {
+  if (&from == &to)
+    return;
   to.previous = &from;
 #ifdef HEDDLE_SIM_ASAN
   __sanitizer_start_switch_fiber(&from.fakeStack, to.stack, to.stackBytes);

@@ -58,6 +58,8 @@ extern "C" uint32_t heddle_sim_register(const heddle_sim_thread *self, uint32_t 
     return self->cta->id[which % 3];
   case HEDDLE_SIM_NCTAID_X / 3:
     return launch.config.grid[which % 3];
+  default:
+    break;
   }
   switch (which) {
   case HEDDLE_SIM_LANEID:

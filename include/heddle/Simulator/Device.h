@@ -8,6 +8,9 @@
 // CTA's memory is at heddle_sim_config.shared_base. Operands and results of more than a register go
 // through pointers to the caller's stack.
 //
+// Generated code declares these functions convergent and nounwind, never as free of memory effects:
+// a call may run all other threads of the CTA.
+//
 // Collective functions are met by lanes at the same operation: lanes that meet at different ones, or
 // exit, are reported. None of them but heddle_sim_warp_sync and the barriers orders memory.
 //

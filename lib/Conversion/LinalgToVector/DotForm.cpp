@@ -77,8 +77,12 @@ void DotFormBuilder::compute() {
 
 void DotFormBuilder::rowsOfColumns(Value batch, Value column, int64_t columns) {
   Value two = math.constant(2);
-  Value pairs = math.mul(math.floorDiv(space.rows, two), two);
-  buildFor(b, c0, pairs, two, [&](Value row) { dotProducts(batch, column, columns, row, 2); });
+  Value pairs = c0;
+  // Single columns are few, and every combination is more code.
+  if (columns > 1) {
+    pairs = math.mul(math.floorDiv(space.rows, two), two);
+    buildFor(b, c0, pairs, two, [&](Value row) { dotProducts(batch, column, columns, row, 2); });
+  }
   buildFor(b, pairs, space.rows, c1,
            [&](Value row) { dotProducts(batch, column, columns, row, 1); });
 }

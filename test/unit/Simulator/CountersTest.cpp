@@ -152,17 +152,19 @@ TEST(CountersTest, LanesOnDifferentPaths) {
 }
 
 TEST(CountersTest, LongRunsWithoutMeetings) {
-  Launch launch;
-  launch.threads = 48;
-  launch.shared = 256;
-  constexpr uint32_t rounds = 3 * kMaxLog + 17;
-  Result result = run(launch, [](Lane lane) {
-    for (uint32_t i = 0; i < rounds; ++i)
-      lane.storeShared<uint32_t>(0, lane.tid() * 4, i);
-  });
-  EXPECT_TRUE(result.isClean());
-  EXPECT_EQ(result.counters(0).warp_instructions, 2u * rounds);
-  EXPECT_EQ(result.counters(0).thread_instructions, 48u * rounds);
+  for (uint32_t threads : {1u, 48u}) {
+    Launch launch;
+    launch.threads = threads;
+    launch.shared = 256;
+    constexpr uint32_t rounds = 3 * kMaxLog + 17;
+    Result result = run(launch, [](Lane lane) {
+      for (uint32_t i = 0; i < rounds; ++i)
+        lane.storeShared<uint32_t>(0, lane.tid() * 4, i);
+    });
+    EXPECT_TRUE(result.isClean());
+    EXPECT_EQ(result.counters(0).warp_instructions, (threads + 31) / 32 * rounds);
+    EXPECT_EQ(result.counters(0).thread_instructions, threads * rounds);
+  }
 }
 
 TEST(CountersTest, SectorsDoNotDependOnWhereTheHostPutsABuffer) {
