@@ -143,8 +143,7 @@ LogicalResult ModuleCompiler::lower(VariantCode &code) {
 }
 
 LogicalResult ModuleCompiler::generateCode(VariantCode &code) {
-  auto kind =
-      options.emit == EmitKind::Assembly ? EmissionKind::Assembly : EmissionKind::Object;
+  auto kind = options.emit == EmitKind::Assembly ? EmissionKind::Assembly : EmissionKind::Object;
   std::string phase = "machine-code-" + code.variant->name.str();
   return timed(phase, code.phases, [&](TimingScope &) {
     if (failed(check(optimize(*code.module, *code.variant, options.optLevel))))
@@ -218,8 +217,8 @@ LogicalResult ModuleCompiler::compileVariants() {
 }
 
 LogicalResult ModuleCompiler::writeBinary() {
-  std::vector<std::string> objects, exported{"heddle_module_description",
-                                             "heddle_module_abi_version"};
+  std::vector<std::string> objects,
+      exported{"heddle_module_description", "heddle_module_abi_version"};
   for (VariantCode &code : codes)
     objects.push_back(std::move(code.object));
   for (const InterfaceEntry &entry : interface.entries) {
@@ -227,16 +226,14 @@ LogicalResult ModuleCompiler::writeBinary() {
     exported.push_back(entry.name + "_workspace");
   }
   if (options.emit == EmitKind::Object)
-    return check(replaceFile(options.output, [&](StringRef path) {
-      return linkRelocatable(objects, path);
-    }));
+    return check(replaceFile(options.output,
+                             [&](StringRef path) { return linkRelocatable(objects, path); }));
   if (options.emit == EmitKind::Executable)
     return check(replaceFile(options.output, [&](StringRef path) {
       return linkExecutable(objects, exported, options.launcher, path);
     }));
   if (failed(check(replaceFile(options.output, [&](StringRef path) {
-        return linkSharedObject(objects, exported,
-                                llvm::sys::path::filename(options.output), path);
+        return linkSharedObject(objects, exported, llvm::sys::path::filename(options.output), path);
       }))))
     return failure();
   if (!options.writeHeader || !isReplaceable(options.output))
@@ -277,9 +274,8 @@ LogicalResult ModuleCompiler::compile() {
   for (const CPUVariant *variant : variants)
     interface.cpuVariants.push_back(variant->name.str());
 
-  if (failed(runPasses(module, "linalg-to-kernels", phases, [](OpPassManager &passes) {
-        buildLinalgToKernelsPipeline(passes);
-      })))
+  if (failed(runPasses(module, "linalg-to-kernels", phases,
+                       [](OpPassManager &passes) { buildLinalgToKernelsPipeline(passes); })))
     return failure();
   if (failed(compileVariants()))
     return failure();
@@ -292,8 +288,7 @@ LogicalResult ModuleCompiler::compile() {
 
 } // namespace
 
-LogicalResult compileModule(ModuleOp module, const CompileOptions &options,
-                            CompileReport *report) {
+LogicalResult compileModule(ModuleOp module, const CompileOptions &options, CompileReport *report) {
   return ModuleCompiler(module, options, report).run();
 }
 

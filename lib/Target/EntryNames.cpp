@@ -19,29 +19,60 @@ namespace {
 
 /// Keywords of C and C++, and names that their programs or DLPack's header take.
 bool isKeyword(StringRef name) {
-  static const llvm::StringSet<> keywords = {
-      "alignas",   "alignof",  "and",       "and_eq",        "asm",          "auto",
-      "bitand",    "bitor",    "bool",      "break",         "case",         "catch",
-      "char",      "class",    "co_await",  "co_return",     "co_yield",     "compl",
-      "concept",   "const",    "consteval", "constexpr",     "constinit",    "const_cast",
-      "continue",  "decltype", "default",   "delete",        "do",           "double",
-      "else",      "enum",     "explicit",  "export",        "extern",       "false",
-      "float",     "for",      "friend",    "goto",          "if",           "inline",
-      "int",       "long",     "main",      "mutable",       "namespace",    "new",
-      "noexcept",  "not",      "not_eq",    "nullptr",       "operator",     "or",
-      "or_eq",     "private",  "protected", "public",        "register",     "requires",
-      "restrict",  "return",   "short",     "signed",        "sizeof",       "static",
-      "struct",    "switch",   "template",  "this",          "thread_local", "throw",
-      "true",      "try",      "typedef",   "typeid",        "typename",     "union",
-      "unsigned",  "using",    "virtual",   "void",          "volatile",     "wchar_t",
-      "while",     "xor",      "xor_eq",    "static_assert", "static_cast",  "dynamic_cast",
-      "typeof",    "linux",    "unix",      "reinterpret_cast"};
+  static const llvm::StringSet<> keywords = {"alignas",      "alignof",
+                                             "and",          "and_eq",
+                                             "asm",          "auto",
+                                             "bitand",       "bitor",
+                                             "bool",         "break",
+                                             "case",         "catch",
+                                             "char",         "class",
+                                             "co_await",     "co_return",
+                                             "co_yield",     "compl",
+                                             "concept",      "const",
+                                             "consteval",    "constexpr",
+                                             "constinit",    "const_cast",
+                                             "continue",     "decltype",
+                                             "default",      "delete",
+                                             "do",           "double",
+                                             "else",         "enum",
+                                             "explicit",     "export",
+                                             "extern",       "false",
+                                             "float",        "for",
+                                             "friend",       "goto",
+                                             "if",           "inline",
+                                             "int",          "long",
+                                             "main",         "mutable",
+                                             "namespace",    "new",
+                                             "noexcept",     "not",
+                                             "not_eq",       "nullptr",
+                                             "operator",     "or",
+                                             "or_eq",        "private",
+                                             "protected",    "public",
+                                             "register",     "requires",
+                                             "restrict",     "return",
+                                             "short",        "signed",
+                                             "sizeof",       "static",
+                                             "struct",       "switch",
+                                             "template",     "this",
+                                             "thread_local", "throw",
+                                             "true",         "try",
+                                             "typedef",      "typeid",
+                                             "typename",     "union",
+                                             "unsigned",     "using",
+                                             "virtual",      "void",
+                                             "volatile",     "wchar_t",
+                                             "while",        "xor",
+                                             "xor_eq",       "static_assert",
+                                             "static_cast",  "dynamic_cast",
+                                             "typeof",       "linux",
+                                             "unix",         "reinterpret_cast"};
   return keywords.contains(name);
 }
 
 /// What the module's own runtime calls and LLVM has no entry for.
 bool isSystemFunction(StringRef name) {
-  static const llvm::StringSet<> functions = {"abort", "getpid", "sigfillset", "sysconf", "syscall"};
+  static const llvm::StringSet<> functions = {"abort", "getpid", "sigfillset", "sysconf",
+                                              "syscall"};
   return functions.contains(name) || name.starts_with("pthread_") || name.starts_with("sched_") ||
          name.starts_with("sem_");
 }

@@ -28,8 +28,8 @@ namespace {
 
 class HostModuleBuilder {
 public:
-  HostModuleBuilder(const ModuleInterface &interface,
-                    llvm::ArrayRef<const CPUVariant *> variants, llvm::LLVMContext &context)
+  HostModuleBuilder(const ModuleInterface &interface, llvm::ArrayRef<const CPUVariant *> variants,
+                    llvm::LLVMContext &context)
       : interface(interface), variants(variants),
         module(std::make_unique<llvm::Module>("heddle_host", context)), b(context),
         i32(b.getInt32Ty()), i64(b.getInt64Ty()), pointer(b.getPtrTy()) {}
@@ -57,15 +57,15 @@ private:
 
   llvm::Function *define(const std::string &name, llvm::Type *result,
                          llvm::ArrayRef<llvm::Type *> arguments) {
-    auto *function =
-        llvm::Function::Create(llvm::FunctionType::get(result, arguments, false),
-                               llvm::GlobalValue::ExternalLinkage, name, module.get());
+    auto *function = llvm::Function::Create(llvm::FunctionType::get(result, arguments, false),
+                                            llvm::GlobalValue::ExternalLinkage, name, module.get());
     b.SetInsertPoint(llvm::BasicBlock::Create(module->getContext(), "entry", function));
     return function;
   }
 
   void buildTable(const InterfaceEntry &entry);
-  llvm::Value *bindArguments(llvm::Function *function, const InterfaceEntry &entry, bool shapesOnly);
+  llvm::Value *bindArguments(llvm::Function *function, const InterfaceEntry &entry,
+                             bool shapesOnly);
   void returnIfNonzero(llvm::Value *status);
   void returnFailure(llvm::Function *function, const InterfaceEntry &entry, int32_t status,
                      const std::string &text);
@@ -115,16 +115,16 @@ void HostModuleBuilder::buildTable(const InterfaceEntry &entry) {
 }
 
 /// Calls heddle_rt_bind and returns early on failure; the descriptors.
-llvm::Value *HostModuleBuilder::bindArguments(llvm::Function *function,
-                                              const InterfaceEntry &entry, bool shapesOnly) {
+llvm::Value *HostModuleBuilder::bindArguments(llvm::Function *function, const InterfaceEntry &entry,
+                                              bool shapesOnly) {
   auto array = [&](int64_t words) {
     return b.CreateAlloca(llvm::ArrayType::get(i64, std::max<int64_t>(words, 1)));
   };
   llvm::Value *descriptors = array(descriptorWords);
   llvm::Value *symbols = array(entry.symbols.size());
-  returnIfNonzero(b.CreateCall(bind, {function->getArg(0), table, strings, function->getArg(1),
-                                      function->getArg(2), descriptors, symbols,
-                                      b.getInt32(shapesOnly)}));
+  returnIfNonzero(
+      b.CreateCall(bind, {function->getArg(0), table, strings, function->getArg(1),
+                          function->getArg(2), descriptors, symbols, b.getInt32(shapesOnly)}));
   return descriptors;
 }
 

@@ -59,8 +59,12 @@ llvm::Error writeFile(const std::string &path, llvm::StringRef content) {
 
 /// The C libraries as every Linux system has them at run time; no development files are needed.
 llvm::Expected<std::string> findSystemLibrary(llvm::StringRef name) {
-  static const char *const folders[] = {"/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu",
-                                        "/lib64", "/usr/lib64", "/lib", "/usr/lib"};
+  static const char *const folders[] = {"/lib/x86_64-linux-gnu",
+                                        "/usr/lib/x86_64-linux-gnu",
+                                        "/lib64",
+                                        "/usr/lib64",
+                                        "/lib",
+                                        "/usr/lib"};
   for (llvm::StringRef folder : folders) {
     std::string path = (folder + "/" + name).str();
     if (llvm::sys::fs::exists(path))
@@ -127,8 +131,8 @@ llvm::Error linkSharedObject(llvm::ArrayRef<std::string> objects,
     libraries.push_back(*file);
   }
   return runLinker(folder, objects,
-                   {"-shared", "--no-undefined", "-z", "now", "-z", "noexecstack",
-                    "--gc-sections", "--hash-style=gnu", "--build-id=sha1", "--strip-debug",
+                   {"-shared", "--no-undefined", "-z", "now", "-z", "noexecstack", "--gc-sections",
+                    "--hash-style=gnu", "--build-id=sha1", "--strip-debug",
                     "--version-script=" + versions, "-soname=" + soname.str()},
                    libraries, path);
 }

@@ -217,8 +217,8 @@ std::string ModuleInterface::toHeader() const {
   for (const InterfaceEntry &entry : entries) {
     os << "\n/* " << entry.name << ", " << entry.arguments.size() << " arguments:\n";
     for (auto [i, argument] : llvm::enumerate(entry.arguments)) {
-      os << " *   " << i << "  " << kinds[static_cast<int>(argument.kind)] << "  "
-         << argument.name << "  " << argument.dtype << " [";
+      os << " *   " << i << "  " << kinds[static_cast<int>(argument.kind)] << "  " << argument.name
+         << "  " << argument.dtype << " [";
       llvm::interleaveComma(argument.dims, os, [&](const InterfaceDim &dim) {
         if (dim.symbol.empty())
           os << dim.extent;
@@ -229,8 +229,7 @@ std::string ModuleInterface::toHeader() const {
     }
     os << " */\nint32_t " << entry.name
        << "(heddle_context *context, DLTensor **args, int32_t num_args);\n"
-       << "/* Bytes of workspace that the call needs; reads only shapes. */\nint32_t "
-       << entry.name
+       << "/* Bytes of workspace that the call needs; reads only shapes. */\nint32_t " << entry.name
        << "_workspace(heddle_context *context, DLTensor **args, int32_t num_args, uint64_t "
           "*bytes);\n";
   }

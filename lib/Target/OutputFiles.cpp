@@ -63,8 +63,8 @@ llvm::Error replaceFile(llvm::StringRef path,
   }
   mode_t mask = umask(0);
   umask(mask);
-  std::error_code error = llvm::sys::fs::setPermissions(
-      temporary, static_cast<llvm::sys::fs::perms>(0777 & ~mask));
+  std::error_code error =
+      llvm::sys::fs::setPermissions(temporary, static_cast<llvm::sys::fs::perms>(0777 & ~mask));
   if (!error)
     error = llvm::sys::fs::rename(temporary, path);
   if (error) {

@@ -32,10 +32,11 @@ public:
     b.setLoc(entry.getLoc());
     Type i32 = b.getI32Type(), i64 = b.getI64Type();
 
-    Block *body = begin(entry.getName(), LLVM::LLVMFunctionType::get(i32, {pointer, pointer, pointer, i64}));
+    Block *body =
+        begin(entry.getName(), LLVM::LLVMFunctionType::get(i32, {pointer, pointer, pointer, i64}));
     SmallVector<Value> arguments = loadArguments(entry, body, /*trailing=*/1);
-    arguments.push_back(workspace(body->getArgument(2), body->getArgument(3),
-                                  entry.getArgumentTypes().back()));
+    arguments.push_back(
+        workspace(body->getArgument(2), body->getArgument(3), entry.getArgumentTypes().back()));
     auto call = func::CallOp::create(b, entry, arguments);
     LLVM::ReturnOp::create(b, call.getResults());
 

@@ -80,8 +80,7 @@ public:
         continue;
       }
       Value destination = body.addArgument(
-          borderType(cast<RankedTensorType>(value.getType()), /*contiguous=*/true),
-          value.getLoc());
+          borderType(cast<RankedTensorType>(value.getType()), /*contiguous=*/true), value.getLoc());
       attributes.push_back(entry.getResultAttrDict(i));
       store(builder, value, destination, /*restrict=*/true);
     }
@@ -94,9 +93,9 @@ public:
       }
       auto old = source.getDefiningOp<bufferization::ToTensorOp>();
       if (old && old.getBuffer() != argument)
-        value = bufferization::AllocTensorOp::create(
-                    builder, value.getLoc(), cast<RankedTensorType>(value.getType()), ValueRange(),
-                    value)
+        value = bufferization::AllocTensorOp::create(builder, value.getLoc(),
+                                                     cast<RankedTensorType>(value.getType()),
+                                                     ValueRange(), value)
                     .getResult();
     }
     for (auto &[value, argument] : updates)

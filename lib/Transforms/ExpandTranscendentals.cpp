@@ -120,8 +120,7 @@ struct Expand : OpRewritePattern<OpTy> {
   }
 };
 
-struct ExpandTranscendentalsPass
-    : impl::ExpandTranscendentalsPassBase<ExpandTranscendentalsPass> {
+struct ExpandTranscendentalsPass : impl::ExpandTranscendentalsPassBase<ExpandTranscendentalsPass> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
     patterns.add<Expand<math::ExpOp, &F32Math::exp>, Expand<math::Exp2Op, &F32Math::exp2>,

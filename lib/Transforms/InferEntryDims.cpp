@@ -293,8 +293,8 @@ private:
     auto check = [&](Type type, const char *what, size_t i) -> LogicalResult {
       if (isa<RankedTensorType>(type))
         return success();
-      return function.emitError() << "entry '" << function.getName() << "' expected " << what
-                                  << " " << i << " to be a ranked tensor, but it is " << type;
+      return function.emitError() << "entry '" << function.getName() << "' expected " << what << " "
+                                  << i << " to be a ranked tensor, but it is " << type;
     };
     for (auto [i, type] : llvm::enumerate(function.getArgumentTypes()))
       if (failed(check(type, "argument", i)))
@@ -340,10 +340,9 @@ private:
       if (function.getArgAttrOfType<StringAttr>(i, nameAttr) != name)
         continue;
       if (function.getArgAttr(i, dimsAttr) != dims)
-        return function.emitError()
-               << "entry '" << function.getName() << "' result " << result << " has dims " << dims
-               << ", but updates '" << name.getValue() << "' with dims "
-               << function.getArgAttr(i, dimsAttr);
+        return function.emitError() << "entry '" << function.getName() << "' result " << result
+                                    << " has dims " << dims << ", but updates '" << name.getValue()
+                                    << "' with dims " << function.getArgAttr(i, dimsAttr);
       if (function.getArgumentTypes()[i] != function.getResultTypes()[result])
         return function.emitError()
                << "entry '" << function.getName() << "' result " << result << " is a "
@@ -361,8 +360,8 @@ private:
         continue;
       if (static_cast<int64_t>(dims.size()) != rank(argument))
         return function.emitError()
-               << "entry '" << function.getName() << "' argument " << i << " has "
-               << dims.size() << " names in heddle.dims, but rank " << rank(argument);
+               << "entry '" << function.getName() << "' argument " << i << " has " << dims.size()
+               << " names in heddle.dims, but rank " << rank(argument);
       for (auto [dim, attribute] : llvm::enumerate(dims)) {
         auto name = dyn_cast<StringAttr>(attribute);
         if (!name || name.empty())
@@ -399,8 +398,7 @@ private:
         Attribute name = nameOf(value, dim, /*create=*/false);
         if (!name)
           return terminator->emitError()
-                 << "dimension " << dim << " of result " << i << " of entry '"
-                 << function.getName()
+                 << "dimension " << dim << " of result " << i << " of entry '" << function.getName()
                  << "' is not the dimension of an argument; callers could not know its extent";
         dims.push_back(name);
       }

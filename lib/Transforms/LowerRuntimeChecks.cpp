@@ -82,8 +82,8 @@ private:
     cf::CondBranchOp::create(b, check.getCondition(), rest, failed);
 
     b.setInsertionPointToStart(failed);
-    auto arrayType = LLVM::LLVMArrayType::get(b.getI64Type(),
-                                              std::max<size_t>(check.getValues().size(), 1));
+    auto arrayType =
+        LLVM::LLVMArrayType::get(b.getI64Type(), std::max<size_t>(check.getValues().size(), 1));
     Value values = LLVM::AllocaOp::create(b, pointer, arrayType, constant(1, 64));
     for (auto [i, value] : llvm::enumerate(check.getValues())) {
       Value word = value;

@@ -113,7 +113,9 @@ struct MoveChecksFirstPass : impl::MoveChecksFirstPassBase<MoveChecksFirstPass> 
       BackwardSliceOptions options;
       options.omitUsesFromAbove = false;
       options.omitBlockArguments = true;
-      options.filter = [&](Operation *op) { return op->getParentOp() != function->getParentOp() && op != function; };
+      options.filter = [&](Operation *op) {
+        return op->getParentOp() != function->getParentOp() && op != function;
+      };
       (void)getBackwardSlice(check.getOperation(), &slice, options);
       slice.insert(check);
       for (Operation *op : topologicalSort(slice)) {

@@ -69,8 +69,8 @@ public:
     for (Value argument : arguments)
       types.push_back(argument.getType());
     std::string name = ("kernel_" + op->getName().stripDialect()).str();
-    auto kernel = func::FuncOp::create(builder, op.getLoc(), name,
-                                       builder.getFunctionType(types, {}));
+    auto kernel =
+        func::FuncOp::create(builder, op.getLoc(), name, builder.getFunctionType(types, {}));
     kernel.setPrivate();
     symbols.insert(kernel);
 

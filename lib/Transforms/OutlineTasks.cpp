@@ -154,9 +154,9 @@ private:
       LLVM::StoreOp::create(b, cast(value, dataType.getBody()[i]), field(dataType, data, i));
     Value count = getValueOrCreateConstantIndexOp(b, b.getLoc(), loop.getMixedUpperBound()[0]);
     Value address = LLVM::AddressOfOp::create(b, task);
-    LLVM::CallOp::create(b, TypeRange(), parallelFor(),
-                         ValueRange{function.getArgument(0), cast(count, b.getI64Type()), address,
-                                    data});
+    LLVM::CallOp::create(
+        b, TypeRange(), parallelFor(),
+        ValueRange{function.getArgument(0), cast(count, b.getI64Type()), address, data});
   }
 
   FlatSymbolRefAttr parallelFor() {
@@ -165,8 +165,7 @@ private:
       b.setInsertionPointToStart(module.getBody());
       auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(module.getContext()),
                                               {pointer, b.getI64Type(), pointer, pointer});
-      runtime = FlatSymbolRefAttr::get(
-          LLVM::LLVMFuncOp::create(b, "heddle_rt_parallel_for", type));
+      runtime = FlatSymbolRefAttr::get(LLVM::LLVMFuncOp::create(b, "heddle_rt_parallel_for", type));
     }
     return runtime;
   }

@@ -175,8 +175,8 @@ Value WorkspacePlanner::computeBases() {
     group.unit = arith::ConstantIndexOp::create(b, 1);
     for (Value extent : group.extents)
       group.unit = b.createOrFold<arith::MulIOp>(group.unit, extent);
-    Value bytes = b.createOrFold<arith::MulIOp>(group.unit,
-                                                arith::ConstantIndexOp::create(b, group.end));
+    Value bytes =
+        b.createOrFold<arith::MulIOp>(group.unit, arith::ConstantIndexOp::create(b, group.end));
     base = b.createOrFold<arith::AddIOp>(base, bytes);
   }
   return base;
@@ -209,8 +209,8 @@ void WorkspacePlanner::buildSizeFunction(Value total) {
   OpBuilder builder(entry->getContext());
   builder.setInsertionPointAfter(entry);
   auto type = builder.getFunctionType(entry.getArgumentTypes(), builder.getIndexType());
-  auto function = func::FuncOp::create(builder, entry.getLoc(),
-                                       (entry.getName() + ".workspace").str(), type);
+  auto function =
+      func::FuncOp::create(builder, entry.getLoc(), (entry.getName() + ".workspace").str(), type);
   function.setPrivate();
   Block *body = function.addEntryBlock();
   builder.setInsertionPointToStart(body);
@@ -231,8 +231,8 @@ void WorkspacePlanner::replaceAllocs(Block &body) {
       Value offset = b.createOrFold<arith::AddIOp>(
           group.base, b.createOrFold<arith::MulIOp>(
                           group.unit, arith::ConstantIndexOp::create(b, buffer.offset)));
-      auto view = memref::ViewOp::create(b, alloc.getType(), workspace, offset,
-                                         alloc.getDynamicSizes());
+      auto view =
+          memref::ViewOp::create(b, alloc.getType(), workspace, offset, alloc.getDynamicSizes());
       alloc.replaceAllUsesWith(view.getResult());
       alloc.erase();
     }

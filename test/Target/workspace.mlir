@@ -1,7 +1,7 @@
-// The size of a workspace follows from shapes alone, and does not wrap where nothing could hold it.
+// The size of a workspace follows from shapes alone (here 64 * 3 * 5 + 64 * 3, as rows are padded to 64 bytes), and does not wrap where nothing could hold it.
 // RUN: heddle-compile %s -o %t.so
 // RUN: python3 %S/Inputs/query_workspace.py %t.so 3 5 | FileCheck %s
-// CHECK: status 0 bytes 960
+// CHECK: status 0 bytes 1152
 // CHECK: null status 1 outer: bytes is a null pointer, expected the address of a uint64_t
 // RUN: python3 %S/Inputs/query_workspace.py %t.so 0 5 | FileCheck %s --check-prefix=EMPTY
 // EMPTY: status 0 bytes 0

@@ -31,17 +31,17 @@ static cl::opt<std::string> output("o", cl::Required, cl::cat(category), cl::val
 static cl::list<std::string> targets("target", cl::CommaSeparated, cl::cat(category),
                                      cl::value_desc("list"),
                                      cl::desc("Targets of the module: cpu (default)"));
-static cl::opt<EmitKind> emit(
-    "emit", cl::cat(category), cl::init(EmitKind::SharedObject), cl::desc("What to write"),
-    cl::values(
-        clEnumValN(EmitKind::Attn, "attn", "IR of the model, as imported or read"),
-        clEnumValN(EmitKind::Linalg, "linalg", "IR after --heddle-attn-to-linalg"),
-        clEnumValN(EmitKind::LLVM, "llvm", "optimised LLVM IR of the last CPU variant"),
-        clEnumValN(EmitKind::Assembly, "asm", "assembly of the last CPU variant"),
-        clEnumValN(EmitKind::Object, "obj", "one relocatable object, to link yourself"),
-        clEnumValN(EmitKind::SharedObject, "so",
-                   "module: a shared object, with a C header beside it (default)"),
-        clEnumValN(EmitKind::Executable, "exe", "program: heddle-run with the module inside")));
+static cl::opt<EmitKind>
+    emit("emit", cl::cat(category), cl::init(EmitKind::SharedObject), cl::desc("What to write"),
+         cl::values(clEnumValN(EmitKind::Attn, "attn", "IR of the model, as imported or read"),
+                    clEnumValN(EmitKind::Linalg, "linalg", "IR after --heddle-attn-to-linalg"),
+                    clEnumValN(EmitKind::LLVM, "llvm", "optimised LLVM IR of the last CPU variant"),
+                    clEnumValN(EmitKind::Assembly, "asm", "assembly of the last CPU variant"),
+                    clEnumValN(EmitKind::Object, "obj", "one relocatable object, to link yourself"),
+                    clEnumValN(EmitKind::SharedObject, "so",
+                               "module: a shared object, with a C header beside it (default)"),
+                    clEnumValN(EmitKind::Executable, "exe",
+                               "program: heddle-run with the module inside")));
 static cl::list<std::string> entries("entry", cl::CommaSeparated, cl::cat(category),
                                      cl::value_desc("names"),
                                      cl::desc("Compile only these entries"));
@@ -52,11 +52,11 @@ static cl::list<std::string> variants(
 static cl::opt<int> optLevel("O", cl::Prefix, cl::init(2), cl::cat(category),
                              cl::value_desc("level"),
                              cl::desc("LLVM's optimisation level, 0 to 3 (default 2)"));
-static cl::opt<heddle::AccumulateType> accumulate(
-    "accumulate", cl::cat(category), cl::init(heddle::AccumulateType::F32),
-    cl::desc("Type of the arithmetic inside attn ops"),
-    cl::values(clEnumValN(heddle::AccumulateType::F32, "f32", "32 bits (default)"),
-               clEnumValN(heddle::AccumulateType::F64, "f64", "64 bits")));
+static cl::opt<heddle::AccumulateType>
+    accumulate("accumulate", cl::cat(category), cl::init(heddle::AccumulateType::F32),
+               cl::desc("Type of the arithmetic inside attn ops"),
+               cl::values(clEnumValN(heddle::AccumulateType::F32, "f32", "32 bits (default)"),
+                          clEnumValN(heddle::AccumulateType::F64, "f64", "64 bits")));
 static cl::opt<std::string> dumpPasses("dump-passes", cl::cat(category), cl::value_desc("folder"),
                                        cl::desc("Write the IR after every pass that changed it "
                                                 "to this folder"));
@@ -67,17 +67,17 @@ static cl::opt<bool> verifyEach("verify-each", cl::cat(category),
 // Checkpoint folders.
 static cl::opt<int64_t> layer("layer", cl::init(-1), cl::cat(category), cl::value_desc("N"),
                               cl::desc("Checkpoint: import layer N alone, as the entry 'block'"));
-static cl::opt<heddle::DType> dtype(
-    "dtype", cl::cat(category), cl::init(heddle::DType::F32),
-    cl::desc("Checkpoint: type of hidden states and caches"),
-    cl::values(clEnumValN(heddle::DType::F32, "f32", "32-bit float (default)"),
-               clEnumValN(heddle::DType::F16, "f16", "16-bit float"),
-               clEnumValN(heddle::DType::BF16, "bf16", "bfloat16")));
-static cl::opt<heddle::LogitRows> logits(
-    "logits", cl::cat(category), cl::init(heddle::LogitRows::All),
-    cl::desc("Checkpoint: rows of the logits that prefill returns"),
-    cl::values(clEnumValN(heddle::LogitRows::All, "all", "of every token (default)"),
-               clEnumValN(heddle::LogitRows::Last, "last", "of the last token only")));
+static cl::opt<heddle::DType>
+    dtype("dtype", cl::cat(category), cl::init(heddle::DType::F32),
+          cl::desc("Checkpoint: type of hidden states and caches"),
+          cl::values(clEnumValN(heddle::DType::F32, "f32", "32-bit float (default)"),
+                     clEnumValN(heddle::DType::F16, "f16", "16-bit float"),
+                     clEnumValN(heddle::DType::BF16, "bf16", "bfloat16")));
+static cl::opt<heddle::LogitRows>
+    logits("logits", cl::cat(category), cl::init(heddle::LogitRows::All),
+           cl::desc("Checkpoint: rows of the logits that prefill returns"),
+           cl::values(clEnumValN(heddle::LogitRows::All, "all", "of every token (default)"),
+                      clEnumValN(heddle::LogitRows::Last, "last", "of the last token only")));
 enum class WeightPlace { Files, Embed };
 static cl::opt<WeightPlace> weights(
     "weights", cl::cat(category), cl::init(WeightPlace::Files),
@@ -160,7 +160,6 @@ int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   heddle::registerAllDialects(registry);
   mlir::MLIRContext context(registry);
-  context.loadAllAvailableDialects();
   context.printOpOnDiagnostic(false);
   llvm::SourceMgr sources;
   mlir::SourceMgrDiagnosticHandler handler(sources, &context);

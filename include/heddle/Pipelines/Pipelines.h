@@ -38,7 +38,8 @@ void buildAttnToLinalgPipeline(mlir::OpPassManager &pm, const AttnToLinalgPipeli
 void buildLinalgToKernelsPipeline(mlir::OpPassManager &pm);
 
 /// Vector code, tasks, workspace, thunks, LLVM dialect. An unknown variant is an error of the first pass.
-void buildKernelsToLLVMPipeline(mlir::OpPassManager &pm, const KernelsToLLVMPipelineOptions &options);
+void buildKernelsToLLVMPipeline(mlir::OpPassManager &pm,
+                                const KernelsToLLVMPipelineOptions &options);
 
 void registerHeddlePipelines();
 

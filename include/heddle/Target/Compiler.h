@@ -19,11 +19,11 @@ enum class EmitKind { Attn, Linalg, LLVM, Assembly, Object, SharedObject, Execut
 
 struct CompileOptions {
   EmitKind emit = EmitKind::SharedObject;
-  std::string output;                                  ///< path; "-" is standard output for text forms
-  std::string moduleName;                              ///< default: the output's stem
+  std::string output;     ///< path; "-" is standard output for text forms
+  std::string moduleName; ///< default: the output's stem
   std::vector<std::string> variants{"avx2", "avx512"}; ///< CPU variants to hold
   int optLevel = 2;                                    ///< LLVM's, 0 to 3
-  AccumulateType accumulate = AccumulateType::F32; ///< arithmetic inside attn ops
+  AccumulateType accumulate = AccumulateType::F32;     ///< arithmetic inside attn ops
   std::string weightsFile; ///< name that the description gives to embedded weights
   std::string launcher;    ///< executable that --emit=exe copies
   bool writeHeader = true;

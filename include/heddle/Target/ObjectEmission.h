@@ -31,15 +31,17 @@ llvm::Expected<std::string> emitMachineCode(llvm::Module &module, const CPUVaria
 
 /// Links objects and the module runtime to a shared object at `path` that needs only libc and libm and exports `exported`. Programs
 /// that link against it look for `soname` at run time.
-llvm::Error linkSharedObject(llvm::ArrayRef<std::string> objects, llvm::ArrayRef<std::string> exported,
-                             llvm::StringRef soname, llvm::StringRef path);
+llvm::Error linkSharedObject(llvm::ArrayRef<std::string> objects,
+                             llvm::ArrayRef<std::string> exported, llvm::StringRef soname,
+                             llvm::StringRef path);
 
 /// The same as one relocatable object, for a linker of the user's.
 llvm::Error linkRelocatable(llvm::ArrayRef<std::string> objects, llvm::StringRef path);
 
 /// The shared object behind a copy of `launcher` (a heddle-run), which finds it at the end of its own file.
-llvm::Error linkExecutable(llvm::ArrayRef<std::string> objects, llvm::ArrayRef<std::string> exported,
-                           llvm::StringRef launcher, llvm::StringRef path);
+llvm::Error linkExecutable(llvm::ArrayRef<std::string> objects,
+                           llvm::ArrayRef<std::string> exported, llvm::StringRef launcher,
+                           llvm::StringRef path);
 
 } // namespace heddle
 

@@ -15,7 +15,7 @@ llvm::Error writeOutput(llvm::StringRef path,
                         llvm::function_ref<llvm::Error(llvm::raw_ostream &)> write);
 
 /// Calls `make` with the path of a temporary file beside `path` and renames that file to `path` if it succeeds. The result is
-/// readable by all, and executable, as far as the process' umask allows.
+/// readable by all, and executable, as far as the process' umask allows. A device such as /dev/null is written to instead.
 llvm::Error replaceFile(llvm::StringRef path,
                         llvm::function_ref<llvm::Error(llvm::StringRef)> make);
 

@@ -16,7 +16,8 @@ def InferEntryDimsPass : Pass<"infer-entry-dims", "mlir::ModuleOp"> {
 
     Output: every argument and result of an entry has `heddle.name` and a complete `heddle.dims` (a string per symbolic dimension, an
     integer per fixed one). The C entry compares dimensions of the same name at run time, so that code after this pass may rely on
-    them being equal. A result dimension that no argument determines is an error.
+    them being equal. A result dimension that no argument determines is an error, as are two extents for one dimension, a result whose
+    type or dims differ from those of the argument that it updates, and attributes of the wrong kind.
 
     ```mlir
     func.func @f(%x: tensor<?x4xf32>, %y: tensor<?x4xf32>) -> tensor<?x4xf32> { // linalg.add of both
@@ -52,7 +53,7 @@ def EntryToBuffersPass : Pass<"entry-to-buffers", "mlir::ModuleOp"> {
     Input: public functions on tensors with complete names and dims (infer-entry-dims).
     Output: `func @entry(%ctx: !llvm.ptr, memrefs for the arguments, memrefs for the results that update no argument)`, no results.
     Weights and results are contiguous; other arguments have free strides but the innermost. A result with `heddle.updates` is
-    materialised in its argument.
+    materialised in its argument, after everything that still reads the argument's old content.
   }];
   let dependentDialects = [
     "mlir::bufferization::BufferizationDialect", "mlir::LLVM::LLVMDialect", "mlir::memref::MemRefDialect"
@@ -65,7 +66,7 @@ def OutlineKernelsPass : Pass<"outline-kernels", "mlir::ModuleOp"> {
     Input: linalg on buffers. `memref.copy` becomes `linalg.copy` first.
     Output: entries only allocate, make views and call kernels. Kernels know no extents and only the innermost stride. A kernel takes the context, the op's operands and the values that its
     body captures; constants move inside, so that equal ops of different layers become equal functions (removed by
-    duplicate-function-elimination).
+    duplicate-function-elimination). An op on tensors, or of linalg, that is left over is an error.
   }];
   let dependentDialects = ["mlir::linalg::LinalgDialect", "mlir::LLVM::LLVMDialect"];
 }
@@ -88,7 +89,7 @@ def PlanWorkspacePass : Pass<"plan-workspace", "mlir::ModuleOp"> {
     share bytes (first fit by liveness in units of the symbolic part). Groups follow each other. Every buffer is 64-byte aligned.
 
     Output: no entry allocates; each has one more argument, the workspace `memref<?xi8>`, and a companion `@<entry>.workspace` with the
-    entry's other arguments returns the bytes needed. A size that depends on data is an error.
+    entry's other arguments returns the bytes needed, or 2^63 - 1 where they are more than 2^62. A size that depends on data is an error.
   }];
   let dependentDialects = ["mlir::arith::ArithDialect", "mlir::memref::MemRefDialect"];
 }
@@ -126,7 +127,8 @@ def EmitEntryThunksPass : Pass<"emit-entry-thunks", "mlir::ModuleOp"> {
   let description = [{
     Input: entries `@f(ctx, memrefs, workspace) -> i32` and `@f.workspace(ctx, memrefs) -> index`.
     Output: `llvm.func @f.<variant>(ptr ctx, ptr descriptors, ptr workspace, i64 bytes) -> i32` and `@f.workspace.<variant>(ptr ctx, ptr descriptors) -> i64`, which
-    read memref descriptors from the words that `heddle_rt_bind` wrote; all other functions become private.
+    read memref descriptors from the words that `heddle_rt_bind` wrote; all other functions become private. Only tasks are optimised
+    by LLVM: the rest runs once a call.
   }];
   let options = [
     Option<"variant", "variant", "std::string", "\"generic\"", "suffix of the emitted symbols">,

@@ -29,7 +29,8 @@ bool Contraction::isContiguousAlong(Value operand, AffineMap map, unsigned loop)
 static bool multipliesAndAdds(linalg::LinalgOp op) {
   Block *body = op.getBlock();
   auto inputOf = [&](Value factor) -> int {
-    if (Operation *cast = factor.getDefiningOp(); isa_and_nonnull<arith::ExtFOp, arith::TruncFOp>(cast))
+    if (Operation *cast = factor.getDefiningOp();
+        isa_and_nonnull<arith::ExtFOp, arith::TruncFOp>(cast))
       factor = cast->getOperand(0);
     auto argument = dyn_cast<BlockArgument>(factor);
     return argument && argument.getOwner() == body ? argument.getArgNumber() : -1;

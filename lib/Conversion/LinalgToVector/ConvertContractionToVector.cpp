@@ -53,8 +53,8 @@ private:
         return getOperation().emitError()
                << "option '" << name << "' must be positive, is " << value;
     if (!llvm::isPowerOf2_64(lanes))
-      return getOperation().emitError() << "option 'lanes' must be a power of two, is "
-                                     << static_cast<int64_t>(lanes);
+      return getOperation().emitError()
+             << "option 'lanes' must be a power of two, is " << static_cast<int64_t>(lanes);
     return success();
   }
 
@@ -76,8 +76,7 @@ private:
       Value packed = buildPackedBuffer(b, space, tile);
       buildIf(
           b, math.lessEqual(space.rows, math.constant(tile.dotRows)),
-          [&] { buildDotForm(b, space, tile); },
-          [&] { buildPackedForm(b, space, tile, packed); });
+          [&] { buildDotForm(b, space, tile); }, [&] { buildPackedForm(b, space, tile, packed); });
     }
     c.op->erase();
   }

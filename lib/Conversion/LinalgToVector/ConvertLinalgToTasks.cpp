@@ -92,8 +92,7 @@ void TaskLoopBuilder::build() {
     innerExtents.push_back(extents[loop]);
   Value rows = math.product(rowExtents);
   Value rowSize = math.max(math.product(innerExtents), math.constant(1));
-  Value rowsPerTask =
-      math.max(math.floorDiv(math.constant(grain), rowSize), math.constant(1));
+  Value rowsPerTask = math.max(math.floorDiv(math.constant(grain), rowSize), math.constant(1));
   Value tasks = math.floorDiv(math.add(rows, math.sub(rowsPerTask, math.constant(1))), rowsPerTask);
   buildTasks(b, tasks, [&](Value task) {
     Value begin = math.mul(task, rowsPerTask);
@@ -168,9 +167,8 @@ SmallVector<Value> TaskLoopBuilder::buildBody(ValueRange carried) {
       continue;
     }
     Operation *clone = b.clone(inner, mapping);
-    bool combines = llvm::any_of(clone->getOperands(), [&](Value operand) {
-      return llvm::is_contained(carried, operand);
-    });
+    bool combines = llvm::any_of(
+        clone->getOperands(), [&](Value operand) { return llvm::is_contained(carried, operand); });
     if (combines)
       allowVectorReduction(clone);
   }

@@ -67,8 +67,7 @@ void DotFormBuilder::compute() {
     Value begin = math.mul(math.rem(task, groups), math.constant(columnsPerTask));
     Value end = math.min(math.add(begin, math.constant(columnsPerTask)), space.columns);
     Value step = math.constant(columnsAtOnce);
-    Value whole =
-        math.add(begin, math.mul(math.floorDiv(math.sub(end, begin), step), step));
+    Value whole = math.add(begin, math.mul(math.floorDiv(math.sub(end, begin), step), step));
     buildFor(b, begin, whole, step,
              [&](Value column) { rowsOfColumns(batch, column, columnsAtOnce); });
     buildFor(b, whole, end, c1, [&](Value column) { rowsOfColumns(batch, column, 1); });
@@ -98,7 +97,8 @@ void DotFormBuilder::dotProducts(Value batch, Value column, int64_t columns, Val
         space.point(math, batch, nullptr, math.add(column, math.constant(n)), nullptr));
 
   // `step` reads both operands at k and adds the products to the accumulators.
-  auto accumulate = [&](Value lo, Value hi, Value stride, Value start, auto load, auto multiplyAdd) {
+  auto accumulate = [&](Value lo, Value hi, Value stride, Value start, auto load,
+                        auto multiplyAdd) {
     SmallVector<Value> init(rows * columns, start);
     auto loop = scf::ForOp::create(b, lo, hi, stride, init);
     OpBuilder::InsertionGuard guard(b);
@@ -138,8 +138,7 @@ void DotFormBuilder::dotProducts(Value batch, Value column, int64_t columns, Val
       point[c.n] = math.add(column, math.constant(n));
       SmallVector<Value> indices = space.access(c.outMap, point);
       Value sum = vector::ReductionOp::create(b, vector::CombiningKind::ADD, vectors[n * rows + r],
-                                              tails[n * rows + r],
-                                              arith::FastMathFlags::reassoc);
+                                              tails[n * rows + r], arith::FastMathFlags::reassoc);
       Value old = memref::LoadOp::create(b, c.out, indices);
       memref::StoreOp::create(b, arith::AddFOp::create(b, old, sum), c.out, indices);
     }

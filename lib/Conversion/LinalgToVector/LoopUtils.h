@@ -32,7 +32,8 @@ struct IndexMath {
 };
 
 /// The extent of each loop of `op`, read from the operands' shapes.
-llvm::SmallVector<mlir::Value> loopExtents(mlir::ImplicitLocOpBuilder &b, mlir::linalg::LinalgOp op);
+llvm::SmallVector<mlir::Value> loopExtents(mlir::ImplicitLocOpBuilder &b,
+                                           mlir::linalg::LinalgOp op);
 
 /// Builds `scf.for %i = lo to hi step s { body(%i) }` without results.
 void buildFor(mlir::ImplicitLocOpBuilder &b, mlir::Value lo, mlir::Value hi, mlir::Value step,

@@ -101,8 +101,7 @@ void PackedFormBuilder::compute() {
   Value outer = math.max(math.mul(space.batches, columnGroups), c1);
   Value wanted = math.floorDiv(math.add(math.constant(minTasks - 1), outer), outer);
   Value rowGroups = math.max(math.min(wanted, rowPanels), c1);
-  Value panelsPerGroup =
-      math.floorDiv(math.add(rowPanels, math.sub(rowGroups, c1)), rowGroups);
+  Value panelsPerGroup = math.floorDiv(math.add(rowPanels, math.sub(rowGroups, c1)), rowGroups);
 
   Value tasks = math.mul(math.mul(space.batches, columnGroups), rowGroups);
   buildTasks(b, tasks, [&](Value task) {
@@ -116,9 +115,8 @@ void PackedFormBuilder::compute() {
     Value panelBegin = math.mul(rowGroup, panelsPerGroup);
     Value panelEnd = math.min(math.add(panelBegin, panelsPerGroup), rowPanels);
     Value kStep = math.constant(tile.kBlock);
-    Value panelCount = math.min(
-        math.constant(tile.columnPanels),
-        math.ceilDiv(math.sub(space.columns, column0), tile.columns()));
+    Value panelCount = math.min(math.constant(tile.columnPanels),
+                                math.ceilDiv(math.sub(space.columns, column0), tile.columns()));
 
     buildFor(b, c0, space.depth, kStep, [&](Value k0) {
       Value kCount = math.min(kStep, math.sub(space.depth, k0));
@@ -171,10 +169,8 @@ void PackedFormBuilder::packContiguousColumns(ArrayRef<Value> origin, Value colu
     for (int64_t v = 0; v < tile.vectors; ++v) {
       Value lane = math.constant(v * tile.lanes);
       point[c.n] = math.add(column, lane);
-      Value value =
-          vector::LoadOp::create(b, loadType, c.rhs, space.access(c.rhsMap, point));
-      vector::StoreOp::create(b, convertFloat(b, value, type), scratch,
-                              ValueRange{panel, k, lane});
+      Value value = vector::LoadOp::create(b, loadType, c.rhs, space.access(c.rhsMap, point));
+      vector::StoreOp::create(b, convertFloat(b, value, type), scratch, ValueRange{panel, k, lane});
     }
   });
 }
@@ -209,8 +205,8 @@ void PackedFormBuilder::packTransposedColumns(Value batch, Value column, Value p
     buildFor(b, c0, kWhole, lanes, [&](Value k) {
       SmallVector<Value> rows;
       for (int64_t i = 0; i < tile.lanes; ++i) {
-        SmallVector<Value> point = space.point(
-            math, batch, nullptr, math.add(first, math.constant(i)), math.add(k0, k));
+        SmallVector<Value> point =
+            space.point(math, batch, nullptr, math.add(first, math.constant(i)), math.add(k0, k));
         Value row = vector::LoadOp::create(b, loadType, c.rhs, space.access(c.rhsMap, point));
         rows.push_back(convertFloat(b, row, type));
       }
@@ -260,12 +256,12 @@ SmallVector<Value> PackedFormBuilder::multiply(Value batch, Value rowPanel, Valu
   Value kGlobal = math.add(k0, k);
   SmallVector<Value> next;
   for (int64_t r = 0; r < tile.rows; ++r) {
-    Value scalar = memref::LoadOp::create(
-        b, packed, ValueRange{batch, rowPanel, kGlobal, math.constant(r)});
+    Value scalar =
+        memref::LoadOp::create(b, packed, ValueRange{batch, rowPanel, kGlobal, math.constant(r)});
     Value row = vector::BroadcastOp::create(b, vectorType, scalar);
     for (int64_t v = 0; v < tile.vectors; ++v)
-      next.push_back(vector::FMAOp::create(b, row, columns[v],
-                                           loop.getRegionIterArg(r * tile.vectors + v)));
+      next.push_back(
+          vector::FMAOp::create(b, row, columns[v], loop.getRegionIterArg(r * tile.vectors + v)));
   }
   scf::YieldOp::create(b, next);
   return SmallVector<Value>(loop.getResults());
@@ -302,10 +298,9 @@ void PackedFormBuilder::addToOutput(Value batch, Value row, Value column, ArrayR
         for (int64_t r = 0; r < tile.rows; ++r)
           buildIf(b, math.less(math.add(row, math.constant(r)), space.rows), [&] {
             eachVector(r, [&](ArrayRef<Value> indices, Value n, Value sum) {
-              Value mask = vector::CreateMaskOp::create(b, maskType,
-                                                        ValueRange{math.sub(space.columns, n)});
-              Value old =
-                  vector::MaskedLoadOp::create(b, vectorType, c.out, indices, mask, none);
+              Value mask =
+                  vector::CreateMaskOp::create(b, maskType, ValueRange{math.sub(space.columns, n)});
+              Value old = vector::MaskedLoadOp::create(b, vectorType, c.out, indices, mask, none);
               vector::MaskedStoreOp::create(b, c.out, indices, mask,
                                             arith::AddFOp::create(b, old, sum));
             });

@@ -52,6 +52,9 @@ def ConvertLinalgToTasksPass : Pass<"convert-linalg-to-tasks", "mlir::func::Func
     dimensions without the innermost one (with it, where there are reductions). Inside are plain `scf.for` loops with scalar bodies
     that LLVM vectorises: innermost accesses are contiguous, reductions are loop-carried scalars that may be reassociated.
 
+    An output that does not depend on every parallel loop, or that depends on a reduction loop, is an error: tasks would write one place
+    twice.
+
     Output: no linalg op is left. `grain` is the number of elements that a task handles at least.
   }];
   let options = [
