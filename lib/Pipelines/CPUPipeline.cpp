@@ -53,9 +53,9 @@ void buildAttnToLinalgPipeline(OpPassManager &pm, const AttnToLinalgPipelineOpti
   AttnToLinalgPassOptions lowering;
   lowering.accumulate = options.accumulate;
   pm.addNestedPass<func::FuncOp>(createAttnToLinalgPass(lowering));
-  pm.addNestedPass<func::FuncOp>(createConvertElementwiseToLinalgPass());
   addCleanup(pm);
   pm.addPass(createInferEntryDimsPass());
+  pm.addNestedPass<func::FuncOp>(createConvertElementwiseToLinalgPass());
   pm.addNestedPass<func::FuncOp>(createMoveChecksFirstPass());
   pm.addNestedPass<func::FuncOp>(createFuseElementwisePass());
   addCleanup(pm);

@@ -70,3 +70,12 @@ func.func @f(%x: tensor<?xf32> {heddle.name = "x"}, %y: tensor<?xf32>) -> (tenso
 func.func @f(%x: tensor<4xf32> {heddle.name = "x"}, %y: tensor<4xf16>) -> (tensor<4xf16> {heddle.updates = "x"}) {
   return %y : tensor<4xf16>
 }
+
+// -----
+
+func.func @selection(%x: tensor<?xf32>, %y: tensor<?xf32>, %c: tensor<i1>) -> tensor<?xf32> {
+  %cond = tensor.extract %c[] : tensor<i1>
+  // expected-error @+1 {{expected both sides of a choice between tensors to have the same extents, which can't be proven here}}
+  %r = arith.select %cond, %x, %y : tensor<?xf32>
+  return %r : tensor<?xf32>
+}
