@@ -20,7 +20,6 @@ endfunction()
 
 heddle_add_doc(attn-dialect dialects/Attn/AttnOps.td -gen-dialect-doc -dialect=attn)
 heddle_add_doc(tile-dialect dialects/Tile/TileOps.td -gen-dialect-doc -dialect=tile)
-heddle_add_doc(tile-dialect dialects/Tile/TileOps.td -gen-dialect-doc -dialect=tile)
 heddle_add_doc(attn-to-linalg-passes include/heddle/Conversion/AttnToLinalg/Passes.td -gen-pass-doc)
 heddle_add_doc(linalg-to-vector-passes include/heddle/Conversion/LinalgToVector/Passes.td -gen-pass-doc)
 heddle_add_doc(transforms-passes include/heddle/Transforms/Passes.td -gen-pass-doc)

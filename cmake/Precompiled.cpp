@@ -1,1 +1,1 @@
-// Holds the precompiled header; has no code of its own.
+//===- Precompiled.cpp - holds the precompiled header, has no code --------===//

@@ -1,10 +1,15 @@
 #!/usr/bin/env bash
 # Adds up what the suites have written to build/test-results. The last line is "N passed, N failed" or, if tests were skipped,
-# "N passed, N failed, N skipped". Exit status 1 if anything failed or no suite was run.
+# "N passed, N failed, N skipped". Exit status 1 if anything failed or nothing passed.
 #
 #   scripts/summary.sh SUITE...
 set -euo pipefail
 source "$(dirname "$0")/common.sh"
+
+case "${1:-}" in
+  -h | --help) print_help; exit 0 ;;
+  "" | -*) fail_usage "expected the names of suites, not '${1:-}'" ;;
+esac
 
 passed=0 failed=0 skipped=0 skips=() failures=()
 for suite in "$@"; do

@@ -1,5 +1,6 @@
 //===- KernelOps.cpp - kernels, launches and program ids ------------------===//
 
+#include "KernelUse.h"
 #include "heddle/Dialect/Tile/Tile.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Matchers.h"
@@ -120,26 +121,7 @@ LogicalResult LaunchOp::verify() {
 }
 
 LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  Operation *symbol = symbols.lookupNearestSymbolFrom(*this, getKernelAttr());
-  if (!symbol)
-    return emitOpError() << "expected a kernel named '" << getKernel() << "', found none";
-  auto kernel = dyn_cast<KernelOp>(symbol);
-  auto noteAt = [&](InFlightDiagnostic diag) {
-    diag.attachNote(symbol->getLoc()) << "'" << getKernel() << "' is defined here";
-    return diag;
-  };
-  if (!kernel)
-    return noteAt(emitOpError() << "expected '" << getKernel() << "' to be a 'tile.kernel', got '"
-                                << symbol->getName() << "'");
-  ArrayRef<Type> types = kernel.getArgumentTypes();
-  if (types.size() != getArguments().size())
-    return noteAt(emitOpError() << "expected " << types.size() << " arguments for kernel '"
-                                << getKernel() << "', got " << getArguments().size());
-  for (auto [index, type, argument] : llvm::enumerate(types, getArguments()))
-    if (argument.getType() != type)
-      return noteAt(emitOpError() << "expected argument " << index << " to have type " << type
-                                  << ", got " << argument.getType());
-  return success();
+  return verifyKernelUse(*this, symbols, getKernelAttr(), getArguments().getTypes());
 }
 
 LogicalResult LaunchOp::canonicalize(LaunchOp op, PatternRewriter &rewriter) {

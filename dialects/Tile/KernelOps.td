@@ -3,6 +3,8 @@
 #ifndef HEDDLE_TILE_KERNEL_OPS_TD
 #define HEDDLE_TILE_KERNEL_OPS_TD
 
+include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.td"
+include "mlir/Interfaces/DestinationStyleOpInterface.td"
 include "mlir/Interfaces/FunctionInterfaces.td"
 include "mlir/Interfaces/InferIntRangeInterface.td"
 include "mlir/IR/OpAsmInterface.td"
@@ -111,6 +113,54 @@ def Tile_LaunchOp
   }];
   let hasVerifier = 1;
   let hasCanonicalizeMethod = 1;
+}
+
+def Tile_DispatchOp : Tile_Op<"dispatch", [Pure, AttrSizedOperandSegments,
+    DeclareOpInterfaceMethods<BufferizableOpInterface,
+        ["bufferizesToMemoryRead", "bufferizesToMemoryWrite", "getAliasingValues", "bufferize"]>,
+    DestinationStyleOpInterface, DeclareOpInterfaceMethods<SymbolUserOpInterface>,
+    RangedTypesMatchWith<"results have the types of outs", "outs", "results", "$_self">]> {
+  let summary = "runs a kernel on tensors";
+  let description = [{
+    What `tile.launch` is before buffers are chosen. The results are what the
+    kernel leaves in `outs`; bufferization makes it a launch that stores there.
+
+    | name | meaning |
+    |---|---|
+    | kernel | symbol of a `tile.kernel` |
+    | x, y, z | extents of the grid, as in `tile.launch` |
+    | ins | tensors that the kernel only loads from, then scalars |
+    | outs | tensors that the kernel stores to |
+    | results | one for each of `outs`, of the same type |
+
+    The arguments of the kernel are `ins`, then `outs`. For a tensor of rank 4
+    it takes, and for other ranks alike, a
+
+        memref<?x?x?x?xT, strided<[?, ?, ?, 1], offset: ?>>
+
+    so that one kernel serves all shapes; for rank 0 it takes a memref<T>.
+
+    Constraints: the kernel has one argument of that type for each operand.
+
+    Example:
+
+    ```mlir
+    %o = tile.dispatch @copy grid(%blocks, %c1, %c1) ins(%x : tensor<?x128xf16>)
+        outs(%init : tensor<?x128xf16>)
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$kernel, Index:$x, Index:$y, Index:$z,
+                       Variadic<AnyTypeOf<[AnyRankedTensor, Index, AnySignlessInteger,
+                                           AnyFloat]>>:$ins,
+                       Variadic<AnyRankedTensor>:$outs);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let assemblyFormat = [{
+    $kernel `grid` `(` $x `,` $y `,` $z `)` (`ins` `(` $ins^ `:` type($ins) `)`)?
+    `outs` `(` $outs `:` type($outs) `)` attr-dict
+  }];
+  let extraClassDeclaration = [{
+    ::mlir::MutableOperandRange getDpsInitsMutable() { return getOutsMutable(); }
+  }];
 }
 
 class Tile_GridOp<string mnemonic>

@@ -18,7 +18,7 @@ extern "C" {
 /* Handle of the attn dialect, for mlirDialectHandleInsertDialect and friends. */
 MLIR_DECLARE_CAPI_DIALECT_REGISTRATION(Attn, attn);
 
-/* Adds the attn dialect, all of MLIR's dialects and the interface implementations that compiling needs. */
+/* Adds Heddle's dialects, all of MLIR's dialects and the interface implementations that compiling needs. */
 MLIR_CAPI_EXPORTED void heddleRegisterAllDialects(MlirDialectRegistry registry);
 
 /* Makes Heddle's passes and pipelines known to textual pass pipelines, such as mlirOpPassManagerAddPipeline parses. */

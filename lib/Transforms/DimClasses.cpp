@@ -170,6 +170,9 @@ void DimClasses::addOp(Operation *op) {
       if (!dropped[dim])
         kept.push_back(size);
     joinSizes(extract.getResult(), kept);
+  } else if (auto destination = dyn_cast<DestinationStyleOpInterface>(op)) {
+    for (auto [init, result] : llvm::zip_equal(destination.getDpsInits(), op->getResults()))
+      joinAll(init, result);
   } else if (auto generate = dyn_cast<tensor::GenerateOp>(op)) {
     joinSizes(generate.getResult(), getMixedValues(generate.getType().getShape(),
                                                    generate.getDynamicExtents(), op->getContext()));

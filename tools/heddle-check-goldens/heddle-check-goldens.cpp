@@ -4,6 +4,7 @@
 
 #include "heddle/Target/CPUVariants.h"
 
+#include "llvm/Config/llvm-config.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
@@ -43,7 +44,7 @@ static void addThreadsOption() {
   if (cl::Option *other = cl::getRegisteredOptions().lookup("threads"))
     other->setArgStr("llvm-threads");
   threads.emplace("threads", cl::cat(category), cl::init(0), cl::value_desc("N"),
-                  cl::desc("Threads of a call (default: one per core)"));
+                  cl::desc("Threads of a call; 0 (default): all processors available"));
 }
 
 static int usageError(const llvm::Twine &message) {
@@ -116,11 +117,14 @@ int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   addThreadsOption();
   cl::HideUnrelatedOptions(category);
+  cl::SetVersionPrinter([](llvm::raw_ostream &os) {
+    os << "heddle-check-goldens " HEDDLE_VERSION ", LLVM " LLVM_VERSION_STRING "\n";
+  });
   if (!cl::ParseCommandLineOptions(
           argc, argv,
           "Compiles what golden files describe, runs it and compares every output.\n\n"
           "Prints a line per output. The exit code is 1 if one fails, if a file can't be\n"
-          "interpreted or if there is nothing to check.\n",
+          "interpreted or if there is nothing to check; 2 for wrong usage.\n",
           &llvm::errs()))
     return 2;
   Session session;

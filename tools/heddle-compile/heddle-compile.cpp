@@ -10,6 +10,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Support/Timing.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Config/llvm-config.h"
 #include "llvm/Pass.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
@@ -95,6 +96,7 @@ static int usageError(const llvm::Twine &message) {
 static void adoptTimePasses() {
   cl::Option *option = cl::getRegisteredOptions().lookup("time-passes");
   option->addCategory(category);
+  option->setHiddenFlag(cl::NotHidden);
   option->setDescription("Print the time of every phase and pass to stderr");
 }
 
@@ -144,13 +146,29 @@ static std::string findLauncher(const char *argv0) {
   return path.str().str();
 }
 
+/// Prints a diagnostic about a file as a whole, which has line 0; leaves others to the next handler.
+static mlir::LogicalResult printAboutFile(mlir::Diagnostic &diagnostic) {
+  auto file = llvm::dyn_cast<mlir::FileLineColLoc>(mlir::Location(diagnostic.getLocation()));
+  if (!file || file.getLine())
+    return mlir::failure();
+  bool isError = diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error;
+  (isError ? llvm::WithColor::error(llvm::errs(), file.getFilename().getValue())
+           : llvm::WithColor::warning(llvm::errs(), file.getFilename().getValue()))
+      << diagnostic << "\n";
+  return mlir::success();
+}
+
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   adoptTimePasses();
   cl::HideUnrelatedOptions(category);
-  mlir::registerDefaultTimingManagerCLOptions();
+  cl::SetVersionPrinter([](llvm::raw_ostream &os) {
+    os << "heddle-compile " HEDDLE_VERSION ", LLVM " LLVM_VERSION_STRING "\n";
+  });
   if (!cl::ParseCommandLineOptions(
-          argc, argv, "Compiles a checkpoint folder or attn IR to an executable module.\n",
+          argc, argv,
+          "Compiles a checkpoint folder or attn IR to an executable module.\n\n"
+          "Exit code: 0 success; 1 bad input or a file that can't be written; 2 wrong usage.\n",
           &llvm::errs()))
     return 2;
   bool isFolder = llvm::sys::fs::is_directory(input);
@@ -163,6 +181,7 @@ int main(int argc, char **argv) {
   context.printOpOnDiagnostic(false);
   llvm::SourceMgr sources;
   mlir::SourceMgrDiagnosticHandler handler(sources, &context);
+  mlir::ScopedDiagnosticHandler wholeFiles(&context, printAboutFile);
 
   mlir::DefaultTimingManager timing;
   timing.setEnabled(llvm::TimePassesIsEnabled);

@@ -4,10 +4,15 @@
 
 #include "mlir/InitAllPasses.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "llvm/Config/llvm-config.h"
+#include "llvm/Support/CommandLine.h"
 
 int main(int argc, char **argv) {
   mlir::registerAllPasses();
   heddle::registerAllPasses();
+  llvm::cl::SetVersionPrinter([](llvm::raw_ostream &os) {
+    os << "heddle-opt " HEDDLE_VERSION ", LLVM " LLVM_VERSION_STRING "\n";
+  });
   mlir::DialectRegistry registry;
   heddle::registerAllDialects(registry);
   return mlir::asMainReturnCode(

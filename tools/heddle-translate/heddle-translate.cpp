@@ -12,6 +12,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Support/FileUtilities.h"
+#include "llvm/Config/llvm-config.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/ToolOutputFile.h"
@@ -24,7 +25,9 @@ namespace cl = llvm::cl;
 static constexpr const char *kOverview =
     "Heddle importer: writes a model as MLIR\n\n"
     "  heddle-translate --import-hf FOLDER [options]\n\n"
-    "FOLDER holds a Hugging Face checkpoint: config.json and *.safetensors.\n";
+    "FOLDER holds a Hugging Face checkpoint: config.json and *.safetensors.\n\n"
+    "Exit code: 0 success; 1 input that can't be imported or a file that can't be written; 2 wrong "
+    "usage.\n";
 
 /// "file:line:column: error: text"; a file as a whole has no line.
 static void printDiagnostic(mlir::Diagnostic &diagnostic) {
@@ -47,7 +50,7 @@ int main(int argc, char **argv) {
   cl::opt<bool> importHF("import-hf", cl::desc("Import a Hugging Face checkpoint folder"),
                          cl::cat(category));
   cl::opt<std::string> input(cl::Positional, cl::desc("FOLDER"), cl::cat(category));
-  cl::opt<std::string> output("o", cl::desc("Output file, - for standard output"),
+  cl::opt<std::string> output("o", cl::desc("Output file; - (default) for standard output"),
                               cl::value_desc("file"), cl::init("-"), cl::cat(category));
   cl::opt<unsigned> layer("layer", cl::desc("Import one layer as the entry 'block'"),
                           cl::value_desc("N"), cl::cat(category));
@@ -62,6 +65,9 @@ int main(int argc, char **argv) {
                                        clEnumValN(LogitRows::Last, "last", "the last token only")));
   mlir::registerAsmPrinterCLOptions();
   cl::HideUnrelatedOptions(category);
+  cl::SetVersionPrinter([](llvm::raw_ostream &os) {
+    os << "heddle-translate " HEDDLE_VERSION ", LLVM " LLVM_VERSION_STRING "\n";
+  });
   if (!cl::ParseCommandLineOptions(argc, argv, kOverview, &llvm::errs()))
     return 2;
   if (!importHF || input.empty()) {

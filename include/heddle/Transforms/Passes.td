@@ -64,9 +64,10 @@ def OutlineKernelsPass : Pass<"outline-kernels", "mlir::ModuleOp"> {
   let summary = "Put every linalg op on buffers into a private function of its own";
   let description = [{
     Input: linalg on buffers. `memref.copy` becomes `linalg.copy` first.
-    Output: entries only allocate, make views and call kernels. Kernels know no extents and only the innermost stride. A kernel takes the context, the op's operands and the values that its
-    body captures; constants move inside, so that equal ops of different layers become equal functions (removed by
-    duplicate-function-elimination). An op on tensors, or of linalg, that is left over is an error.
+    Output: entries only allocate, make views and call kernels. Kernels know no extents and only the innermost stride. A kernel takes
+    the context, the op's operands and the values that its body captures; constants move inside, so that equal ops of
+    different layers become equal functions (removed by duplicate-function-elimination). An op on tensors, or of linalg, that is left
+    over is an error.
   }];
   let dependentDialects = ["mlir::linalg::LinalgDialect", "mlir::LLVM::LLVMDialect"];
 }
@@ -107,8 +108,8 @@ def OutlineTasksPass : Pass<"outline-tasks", "mlir::ModuleOp"> {
   let summary = "Turn loops over tasks into functions that the thread pool calls";
   let description = [{
     Input: `scf.forall` loops without results in functions whose first argument is the context.
-    Output: each is a call of `heddle_rt_parallel_for` with an outlined `llvm.func @..(ptr data, i64 begin, i64 end)`; captured values travel in a
-    struct on the caller's stack, and stack buffers of a task move to the outlined function's entry.
+    Output: each is a call of `heddle_rt_parallel_for` with an outlined `llvm.func @..(ptr data, i64 begin, i64 end)`; captured
+    values travel in a struct on the caller's stack, and stack buffers of a task move to the outlined function's entry.
   }];
   let dependentDialects = ["mlir::LLVM::LLVMDialect", "mlir::scf::SCFDialect"];
 }
@@ -126,9 +127,9 @@ def EmitEntryThunksPass : Pass<"emit-entry-thunks", "mlir::ModuleOp"> {
   let summary = "Emit the functions that the C entries call, one per entry and variant";
   let description = [{
     Input: entries `@f(ctx, memrefs, workspace) -> i32` and `@f.workspace(ctx, memrefs) -> index`.
-    Output: `llvm.func @f.<variant>(ptr ctx, ptr descriptors, ptr workspace, i64 bytes) -> i32` and `@f.workspace.<variant>(ptr ctx, ptr descriptors) -> i64`, which
-    read memref descriptors from the words that `heddle_rt_bind` wrote; all other functions become private. Only tasks are optimised
-    by LLVM: the rest runs once a call.
+    Output: `llvm.func @f.<variant>(ptr ctx, ptr descriptors, ptr workspace, i64 bytes) -> i32` and
+    `@f.workspace.<variant>(ptr ctx, ptr descriptors) -> i64`, which read memref descriptors from the words that
+    `heddle_rt_bind` wrote; all other functions become private. Only tasks are optimised by LLVM: the rest runs once a call.
   }];
   let options = [
     Option<"variant", "variant", "std::string", "\"generic\"", "suffix of the emitted symbols">,

@@ -42,6 +42,16 @@ void emitSameDim(TensorEmitter &emit, NamedTensor a, unsigned dim, NamedTensor b
   RequireOp::create(emit, same, text, ValueRange{x, y});
 }
 
+/// States that `count` new rows fit into an empty cache, if there is a sequence to append to.
+void requireRoom(TensorEmitter &emit, KvAppendOp::Adaptor adaptor, Value count, Value capacity) {
+  Value batch = emit.asIndex(emit.sizeOf({{adaptor.getKey(), 0}, {adaptor.getValue(), 0}}));
+  Value fits = emit.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::sle, count, capacity);
+  Value none = emit.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::eq, batch, emit.index(0));
+  RequireOp::create(emit, emit.createOrFold<arith::OrIOp>(fits, none),
+                    "kv_append: {0} new rows are more than the cache's capacity of {1}",
+                    ValueRange{count, capacity});
+}
+
 struct KvAppendToLinalg : AttnToLinalgPattern<KvAppendOp> {
   using AttnToLinalgPattern::AttnToLinalgPattern;
 
@@ -56,11 +66,13 @@ struct KvAppendToLinalg : AttnToLinalgPattern<KvAppendOp> {
       return RowRange{body.toIndex(start), count};
     };
 
-    // 0 <= start <= capacity - n; only then may the table be read.
+    // 0 <= start <= capacity - n; only then may the table be read. The range would be empty with more rows than fit, which deserves
+    // a message of its own.
     Value capacity =
         pageTable
             ? pageTable->capacity(emit)
             : emit.asIndex(emit.sizeOf({{adaptor.getKeyCache(), 1}, {adaptor.getValueCache(), 1}}));
+    requireRoom(emit, adaptor, count, capacity);
     Value last = arith::SubIOp::create(emit, capacity, count);
     RequireRangeOp::create(emit, adaptor.getStart(), emit.index(0), last, "start");
     if (pageTable)

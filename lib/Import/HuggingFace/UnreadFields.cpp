@@ -143,7 +143,7 @@ void FieldReader::reportUnread() {
                      [&](const UnsupportedField &field) { return name == field.name; });
     if (unsupported == std::end(kUnsupported)) {
       messages.warning(position(name),
-                       "field '" + qualified(name) + "' is not known and has no effect");
+                       "field '" + qualified(name) + "' is not known and is ignored");
     } else if (!isNeutral(*it, unsupported->neutral)) {
       std::string without =
           std::isnan(unsupported->neutral) ? "null" : numberText(unsupported->neutral);

@@ -49,7 +49,7 @@ TEST(ConfigErrors, PositionsAreThoseOfTheFields) {
                           "2147483647",
                           "5:5: error: field 'rope_scaling.factor' is -1; expected a number above "
                           "0 up to 1e+09",
-                          "3:3: warning: field 'other' is not known and has no effect"));
+                          "3:3: warning: field 'other' is not known and is ignored"));
 }
 
 TEST(ConfigErrors, IntegerValues) {
@@ -135,7 +135,7 @@ TEST(ConfigErrors, UnknownFieldsAreWarnings) {
   ParsedConfig parsed = parseFields("llama", R"("sliding_window": 4096)");
   ASSERT_TRUE(parsed.config);
   EXPECT_THAT(parsed.messages,
-              ElementsAre("1:25: warning: field 'sliding_window' is not known and has no effect"));
+              ElementsAre("1:25: warning: field 'sliding_window' is not known and is ignored"));
 }
 
 TEST(ConfigErrors, AllAreReported) {

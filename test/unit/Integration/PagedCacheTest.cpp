@@ -140,7 +140,7 @@ TEST(PagedCacheEmpty, PagesOfNoRows) {
   program.call("f", {&cache, &key, &start, &table, &result});
   key = Array(DType::F32, {1, 1, 1, 4});
   EXPECT_EQ(program.tryCall("f", {&cache, &key, &start, &table, &result}).message,
-            "f: start[0] is 0, expected a value from 0 to -1");
+            "f: kv_append: 1 new rows are more than the cache's capacity of 0");
 }
 
 } // namespace

@@ -6,6 +6,7 @@
 #include "heddle/Layout/Layout.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -14,6 +15,7 @@
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/IR/TensorEncoding.h"
+#include "mlir/Interfaces/DestinationStyleOpInterface.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/InferIntRangeInterface.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
@@ -31,6 +33,10 @@ bool isTile(mlir::Type type, int64_t minRank, int64_t maxRank);
 
 /// Whether a type is a memref or view of rank 1 of i32 or i64.
 bool isTable(mlir::Type type);
+
+/// The type of a kernel's argument for an operand of `tile.dispatch`: extents, offset and outer
+/// strides of a tensor are left to run time; scalars are passed as they are.
+mlir::Type getKernelArgumentType(mlir::Type operand);
 
 } // namespace heddle::tile
 
