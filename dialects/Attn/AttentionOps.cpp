@@ -120,10 +120,10 @@ static LogicalResult verifyAttributes(AttentionOp op) {
     if (window->size() != 2)
       return op.emitOpError() << "expected window to have 2 values (left, right), got "
                               << window->size();
-    for (auto [name, value] : llvm::zip(ArrayRef<StringRef>{"left", "right"}, *window))
+    for (auto [side, value] : llvm::enumerate(*window))
       if (value < -1)
-        return op.emitOpError() << "expected the " << name << " value of window to be >= -1, got "
-                                << value;
+        return op.emitOpError() << "expected the " << (side == 0 ? "left" : "right")
+                                << " value of window to be >= -1, got " << value;
   }
   constexpr double anything = -std::numeric_limits<double>::infinity();
   if (op.getSoftcap() && failed(verifyNumber(op, "softcap", op.getSoftcap()->convertToDouble(), 0,

@@ -73,7 +73,8 @@ private:
       return cloneSize(expand.getMixedOutputShape()[dim], loc);
     if (auto collapse = dyn_cast<memref::CollapseShapeOp>(definition)) {
       Value product;
-      for (int64_t part : collapse.getReassociationIndices()[dim]) {
+      ReassociationIndices parts = collapse.getReassociationIndices()[dim];
+      for (int64_t part : parts) {
         Value factor = extent(collapse.getSrc(), part);
         if (!factor)
           return nullptr;

@@ -38,7 +38,6 @@ struct ConvertContractionToVectorPass
         continue;
       }
       lower(*contraction);
-      ++numPacked;
     }
   }
 

@@ -36,9 +36,6 @@ def ConvertContractionToVectorPass : Pass<"convert-contraction-to-vector", "mlir
     Option<"columnPanels", "column-panels", "int64_t", "2", "register tiles side by side in a task">,
     Option<"dotRows", "dot-rows", "int64_t", "8", "at most this many rows take the dot form">,
   ];
-  let statistics = [
-    Statistic<"numPacked", "num-contractions", "Contractions lowered">,
-  ];
   let dependentDialects = [
     "mlir::affine::AffineDialect", "mlir::arith::ArithDialect", "mlir::memref::MemRefDialect",
     "mlir::scf::SCFDialect", "mlir::vector::VectorDialect"
