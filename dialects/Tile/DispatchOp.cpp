@@ -63,7 +63,7 @@ LogicalResult DispatchOp::verifySymbolUses(SymbolTableCollection &symbols) {
 // Bufferization
 //===----------------------------------------------------------------------===//
 
-/// A program need not store all of `outs`, so what they hold is read, too, unless it is undefined.
+/// What programs do not store of `outs` stays.
 bool DispatchOp::bufferizesToMemoryRead(OpOperand &, const AnalysisState &) { return true; }
 
 bool DispatchOp::bufferizesToMemoryWrite(OpOperand &operand, const AnalysisState &) {
@@ -79,29 +79,21 @@ AliasingValueList DispatchOp::getAliasingValues(OpOperand &operand, const Analys
 LogicalResult DispatchOp::bufferize(RewriterBase &rewriter, const BufferizationOptions &options,
                                     BufferizationState &state) {
   rewriter.setInsertionPoint(*this);
-  SmallVector<Value> arguments, stored;
-  auto addArgument = [&](Value operand) -> LogicalResult {
-    if (!isa<TensorType>(operand.getType())) {
-      arguments.push_back(operand);
-      return success();
+  SmallVector<Value> arguments, results;
+  for (OpOperand &operand : llvm::drop_begin((*this)->getOpOperands(), 3)) {
+    Value value = operand.get();
+    if (isa<TensorType>(value.getType())) {
+      FailureOr<Value> buffer = bufferization::getBuffer(rewriter, value, options, state);
+      if (failed(buffer))
+        return failure();
+      if (isDpsInit(&operand))
+        results.push_back(*buffer);
+      Type type = getKernelArgumentType(value.getType());
+      value = rewriter.createOrFold<memref::CastOp>(getLoc(), type, *buffer);
     }
-    FailureOr<Value> buffer = bufferization::getBuffer(rewriter, operand, options, state);
-    if (failed(buffer))
-      return failure();
-    if (llvm::is_contained(getOuts(), operand))
-      stored.push_back(*buffer);
-    arguments.push_back(rewriter.createOrFold<memref::CastOp>(
-        getLoc(), getKernelArgumentType(operand.getType()), *buffer));
-    return success();
-  };
-  for (Value operand : getIns())
-    if (failed(addArgument(operand)))
-      return failure();
-  stored.clear();
-  for (Value operand : getOuts())
-    if (failed(addArgument(operand)))
-      return failure();
+    arguments.push_back(value);
+  }
   LaunchOp::create(rewriter, getLoc(), getKernelAttr(), getX(), getY(), getZ(), arguments);
-  bufferization::replaceOpWithBufferizedValues(rewriter, *this, stored);
+  bufferization::replaceOpWithBufferizedValues(rewriter, *this, results);
   return success();
 }

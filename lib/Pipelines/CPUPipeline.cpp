@@ -3,7 +3,9 @@
 #include "heddle/Pipelines/Pipelines.h"
 
 #include "heddle/Conversion/AttnToLinalg/Passes.h"
+#include "heddle/Conversion/AttnToTile/Passes.h"
 #include "heddle/Conversion/LinalgToVector/Passes.h"
+#include "heddle/Conversion/TileToVector/Passes.h"
 #include "heddle/Target/CPUVariants.h"
 #include "heddle/Transforms/Passes.h"
 
@@ -50,6 +52,9 @@ void buildAttnToLinalgPipeline(OpPassManager &pm, const AttnToLinalgPipelineOpti
   pm.addPass(createInlinerPass());
   pm.addPass(createSymbolDCEPass());
   addCleanup(pm);
+  // Kernels on tiles compute in f32.
+  if (options.kernels == KernelSource::Tile && options.accumulate == AccumulateType::F32)
+    pm.addPass(createAttnToTilePass());
   AttnToLinalgPassOptions lowering;
   lowering.accumulate = options.accumulate;
   pm.addNestedPass<func::FuncOp>(createAttnToLinalgPass(lowering));
@@ -64,9 +69,7 @@ void buildAttnToLinalgPipeline(OpPassManager &pm, const AttnToLinalgPipelineOpti
 void buildLinalgToKernelsPipeline(OpPassManager &pm) {
   pm.addPass(createEntryToBuffersPass());
   pm.addPass(bufferization::createEmptyTensorEliminationPass());
-  bufferization::OneShotBufferizePassOptions bufferize;
-  bufferize.allowUnknownOps = true;
-  pm.addPass(bufferization::createOneShotBufferizePass(bufferize));
+  pm.addPass(createBufferizeEntriesPass());
   pm.addPass(memref::createResolveShapedTypeResultDimsPass());
   addCleanup(pm);
   pm.addPass(createOutlineKernelsPass());
@@ -78,6 +81,7 @@ void buildKernelsToLLVMPipeline(OpPassManager &pm, const KernelsToLLVMPipelineOp
   const CPUVariant *variant = lookupCPUVariant(options.variant);
   if (!variant)
     return pm.addPass(std::make_unique<UnknownVariantPass>(options.variant));
+  pm.addPass(createConvertTileToVectorPass({variant->lanes, variant->rows, variant->vectors}));
   ConvertContractionToVectorPassOptions contraction;
   contraction.lanes = variant->lanes;
   contraction.rows = variant->rows;

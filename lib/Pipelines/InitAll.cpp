@@ -3,7 +3,9 @@
 #include "heddle/InitAll.h"
 
 #include "heddle/Conversion/AttnToLinalg/Passes.h"
+#include "heddle/Conversion/AttnToTile/Passes.h"
 #include "heddle/Conversion/LinalgToVector/Passes.h"
+#include "heddle/Conversion/TileToVector/Passes.h"
 #include "heddle/Dialect/Attn/Attn.h"
 #include "heddle/Dialect/Tile/Tile.h"
 #include "heddle/Pipelines/Pipelines.h"
@@ -29,7 +31,9 @@ void registerAllDialects(mlir::DialectRegistry &registry) {
 
 void registerAllPasses() {
   registerAttnToLinalgPasses();
+  registerAttnToTilePasses();
   registerLinalgToVectorPasses();
+  registerTileToVectorPasses();
   registerHeddleTransformsPasses();
   registerHeddlePipelines();
 }

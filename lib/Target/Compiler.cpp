@@ -258,6 +258,7 @@ LogicalResult ModuleCompiler::compile() {
   if (failed(runPasses(module, "attn-to-linalg", phases, [&](OpPassManager &passes) {
         AttnToLinalgPipelineOptions pipeline;
         pipeline.accumulate = options.accumulate;
+        pipeline.kernels = options.kernels;
         buildAttnToLinalgPipeline(passes, pipeline);
       })))
     return failure();

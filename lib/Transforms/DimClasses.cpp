@@ -42,6 +42,9 @@ void DimClasses::addRequirements(func::FuncOp function) {
     if (known.contains(lhs) && known.contains(rhs)) {
       join(lhs, rhs);
       known.insert(root(lhs));
+    } else if (std::optional<int64_t> extent = getConstantIntValue(equal.getRhs());
+               extent && known.contains(lhs)) {
+      setConstant(lhs, *extent);
     }
   });
 }
@@ -171,7 +174,7 @@ void DimClasses::addOp(Operation *op) {
         kept.push_back(size);
     joinSizes(extract.getResult(), kept);
   } else if (auto destination = dyn_cast<DestinationStyleOpInterface>(op)) {
-    for (auto [init, result] : llvm::zip_equal(destination.getDpsInits(), op->getResults()))
+    for (auto [init, result] : llvm::zip(destination.getDpsInits(), op->getResults()))
       joinAll(init, result);
   } else if (auto generate = dyn_cast<tensor::GenerateOp>(op)) {
     joinSizes(generate.getResult(), getMixedValues(generate.getType().getShape(),

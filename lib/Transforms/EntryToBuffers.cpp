@@ -108,6 +108,7 @@ public:
     entry.setType(FunctionType::get(context, body.getArgumentTypes(), {}));
     entry.removeResAttrsAttr();
     entry.setAllArgAttrs(attributes);
+    entry->setAttr(entryAttr, entry.getSymNameAttr());
     return success();
   }
 

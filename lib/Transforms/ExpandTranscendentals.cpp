@@ -25,12 +25,24 @@ namespace heddle {
 
 namespace {
 
-/// Short forms for f32 arithmetic.
+/// Short forms for arithmetic on f32, or vectors of it.
 struct F32Math {
   ImplicitLocOpBuilder b;
+  Type type;
 
-  Value constant(double value) { return arith::ConstantOp::create(b, b.getF32FloatAttr(value)); }
-  Value integer(int32_t value) { return arith::ConstantOp::create(b, b.getI32IntegerAttr(value)); }
+  /// The type with as many elements as the arguments.
+  Type shaped(Type element) {
+    auto vector = dyn_cast<VectorType>(type);
+    return vector ? Type(vector.clone(element)) : element;
+  }
+  Value splat(TypedAttr value) {
+    if (auto vector = dyn_cast<VectorType>(shaped(value.getType())))
+      value = DenseElementsAttr::get(vector, Attribute(value));
+    return arith::ConstantOp::create(b, value);
+  }
+
+  Value constant(double value) { return splat(b.getF32FloatAttr(value)); }
+  Value integer(int32_t value) { return splat(b.getI32IntegerAttr(value)); }
   Value mul(Value x, Value y) { return arith::MulFOp::create(b, x, y); }
   Value fma(Value x, Value y, Value z) { return math::FmaOp::create(b, x, y, z); }
 
@@ -65,12 +77,12 @@ struct F32Math {
   Value powerOfTwo(Value exponent) {
     Value biased = arith::AddIOp::create(b, exponent, integer(127));
     Value bits = arith::ShLIOp::create(b, biased, integer(23));
-    return arith::BitcastOp::create(b, b.getF32Type(), bits);
+    return arith::BitcastOp::create(b, type, bits);
   }
 
   /// x * 2^n for an integral n in [-200, 200]: both halves of n are exponents of normal numbers.
   Value scale(Value x, Value n) {
-    Value exponent = arith::FPToSIOp::create(b, b.getI32Type(), n);
+    Value exponent = arith::FPToSIOp::create(b, shaped(b.getI32Type()), n);
     Value half = arith::ShRSIOp::create(b, exponent, integer(1));
     Value rest = arith::SubIOp::create(b, exponent, half);
     return mul(mul(x, powerOfTwo(half)), powerOfTwo(rest));
@@ -112,9 +124,10 @@ struct Expand : OpRewritePattern<OpTy> {
   using OpRewritePattern<OpTy>::OpRewritePattern;
 
   LogicalResult matchAndRewrite(OpTy op, PatternRewriter &rewriter) const override {
-    if (!op.getType().isF32())
-      return rewriter.notifyMatchFailure(op, "only scalar f32 is expanded");
-    F32Math math{ImplicitLocOpBuilder(op.getLoc(), rewriter)};
+    Type type = op.getType();
+    if (!getElementTypeOrSelf(type).isF32() || isa<TensorType>(type))
+      return rewriter.notifyMatchFailure(op, "only f32 and vectors of it are expanded");
+    F32Math math{ImplicitLocOpBuilder(op.getLoc(), rewriter), type};
     rewriter.replaceOp(op, (math.*expansion)(op.getOperand()));
     return success();
   }

@@ -6,7 +6,8 @@
 // CHECK-SAME: %{{.*}}: !llvm.ptr, %[[X:[a-zA-Z0-9_]+]]: memref<?x4xf32, strided<[?, 1]>> {heddle.dims = ["d0", 4], heddle.name = "arg0"},
 // CHECK-SAME: %[[W:[a-zA-Z0-9_]+]]: memref<4x4xbf16> {heddle.dims = [4, 4], heddle.name = "w", heddle.role = "weight"},
 // CHECK-SAME: %{{.*}}: memref<?xi32> {heddle.dims = ["d1"], heddle.name = "arg2"},
-// CHECK-SAME: %[[R:[a-zA-Z0-9_]+]]: memref<?x4xf32> {heddle.dims = ["d0", 4], heddle.name = "result0"}) {
+// CHECK-SAME: %[[R:[a-zA-Z0-9_]+]]: memref<?x4xf32> {heddle.dims = ["d0", 4], heddle.name = "result0"})
+// CHECK-SAME: attributes {heddle.entry = "signature"} {
 // CHECK: bufferization.to_tensor %[[X]] restrict :
 // CHECK: bufferization.to_tensor %[[W]] restrict :
 // CHECK: bufferization.materialize_in_destination %{{.*}} in restrict writable %[[R]]

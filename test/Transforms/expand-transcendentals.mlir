@@ -36,16 +36,28 @@ func.func @tanh(%x: f32) -> f32 {
   return %y : f32
 }
 
+// Vectors of f32 are expanded in the same way.
+// CHECK-LABEL: func.func @vector
+// CHECK-NOT: math.exp2
+// CHECK: %[[N:.*]] = math.roundeven %{{.*}} : vector<16xf32>
+// CHECK-COUNT-6: math.fma %{{.*}} : vector<16xf32>
+// CHECK: arith.fptosi %[[N]] : vector<16xf32> to vector<16xi32>
+// CHECK-COUNT-2: arith.bitcast %{{.*}} : vector<16xi32> to vector<16xf32>
+func.func @vector(%x: vector<16xf32>) -> vector<16xf32> {
+  %y = math.exp2 %x : vector<16xf32>
+  return %y : vector<16xf32>
+}
+
 // Other types and functions stay for libm.
 // CHECK-LABEL: func.func @others
 // CHECK: math.exp %{{.*}} : f64
 // CHECK: math.exp %{{.*}} : f16
-// CHECK: math.exp %{{.*}} : vector<4xf32>
+// CHECK: math.exp %{{.*}} : vector<4xf64>
 // CHECK: math.erf %{{.*}} : f32
-func.func @others(%a: f64, %b: f16, %c: vector<4xf32>, %d: f32) -> (f64, f16, vector<4xf32>, f32) {
+func.func @others(%a: f64, %b: f16, %c: vector<4xf64>, %d: f32) -> (f64, f16, vector<4xf64>, f32) {
   %0 = math.exp %a : f64
   %1 = math.exp %b : f16
-  %2 = math.exp %c : vector<4xf32>
+  %2 = math.exp %c : vector<4xf64>
   %3 = math.erf %d : f32
-  return %0, %1, %2, %3 : f64, f16, vector<4xf32>, f32
+  return %0, %1, %2, %3 : f64, f16, vector<4xf64>, f32
 }

@@ -103,3 +103,23 @@ func.func @different(%x: tensor<4xf32>, %y: tensor<5xf32>) -> tensor<?xf32> {
   %s = arith.addf %a, %b : tensor<?xf32>
   return %s : tensor<?xf32>
 }
+
+// -----
+
+// What the program asks for ties dimensions, too, also to a number.
+// CHECK-LABEL: func.func @required
+// CHECK-SAME: tensor<?x?xf32> {heddle.dims = ["d0", 4], heddle.name = "arg0"}
+// CHECK-SAME: tensor<?xf32> {heddle.dims = ["d0"], heddle.name = "arg1"}
+func.func @required(%x: tensor<?x?xf32>, %y: tensor<?xf32>) -> tensor<?xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %rows = tensor.dim %x, %c0 : tensor<?x?xf32>
+  %columns = tensor.dim %x, %c1 : tensor<?x?xf32>
+  %size = tensor.dim %y, %c0 : tensor<?xf32>
+  %same = arith.cmpi eq, %size, %rows : index
+  attn.require %same, "{0} and {1}" (%size, %rows : index, index)
+  %four = arith.cmpi eq, %columns, %c4 : index
+  attn.require %four, "{0}" (%columns : index)
+  return %y : tensor<?xf32>
+}

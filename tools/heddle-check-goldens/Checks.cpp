@@ -15,6 +15,7 @@ void Session::forEachVariant(Report &report,
     LoadOptions options;
     options.variants = {variant};
     options.accumulate = accumulate;
+    options.kernels = kernels;
     if (Status status = check(options); !status)
       report.fail("module", status.error());
     report.setConfiguration("");

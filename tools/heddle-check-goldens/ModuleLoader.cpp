@@ -50,6 +50,7 @@ Result<run::Module> ModuleLoader::load(ModuleOp module, const LoadOptions &optio
   compile.output = path.str().str();
   compile.variants = options.variants;
   compile.accumulate = options.accumulate;
+  compile.kernels = options.kernels;
   compile.writeHeader = false;
   DiagnosticText diagnostics(*mlirContext);
   Result<run::Module> loaded = failed(compileModule(module, compile))

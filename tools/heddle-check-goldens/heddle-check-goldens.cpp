@@ -31,6 +31,11 @@ static cl::opt<AccumulateType>
                cl::desc("Type of the arithmetic inside attn ops"),
                cl::values(clEnumValN(AccumulateType::F32, "f32", "32 bits (default)"),
                           clEnumValN(AccumulateType::F64, "f64", "64 bits")));
+static cl::opt<KernelSource> kernels(
+    "kernels", cl::cat(category), cl::init(KernelSource::Reference), cl::desc("Code of attn ops"),
+    cl::values(clEnumValN(KernelSource::Reference, "reference",
+                          "formulas on whole tensors (default)"),
+               clEnumValN(KernelSource::Tile, "tile", "tile kernels, where there are some")));
 static cl::list<std::string>
     variants("cpu-variants", cl::CommaSeparated, cl::cat(category), cl::value_desc("list"),
              cl::desc("CPU variants to check, each in a module of its own: avx2, avx512 (default: "
@@ -133,6 +138,7 @@ int main(int argc, char **argv) {
     return status;
   session.type = dtype;
   session.accumulate = accumulate;
+  session.kernels = kernels;
   session.threads = *threads;
   session.verbose = verbose;
   // LLD resets the options of its process, so they are not read any more from here on.

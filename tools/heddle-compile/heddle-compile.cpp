@@ -58,6 +58,13 @@ static cl::opt<heddle::AccumulateType>
                cl::desc("Type of the arithmetic inside attn ops"),
                cl::values(clEnumValN(heddle::AccumulateType::F32, "f32", "32 bits (default)"),
                           clEnumValN(heddle::AccumulateType::F64, "f64", "64 bits")));
+static cl::opt<heddle::KernelSource>
+    kernels("kernels", cl::cat(category), cl::init(heddle::KernelSource::Reference),
+            cl::desc("Code of attn ops; with --accumulate=f64 always the reference"),
+            cl::values(clEnumValN(heddle::KernelSource::Reference, "reference",
+                                  "formulas on whole tensors (default)"),
+                       clEnumValN(heddle::KernelSource::Tile, "tile",
+                                  "tile kernels, where there are some")));
 static cl::opt<std::string> dumpPasses("dump-passes", cl::cat(category), cl::value_desc("folder"),
                                        cl::desc("Write the IR after every pass that changed it "
                                                 "to this folder"));
@@ -209,6 +216,7 @@ int main(int argc, char **argv) {
     options.variants = variants;
   options.optLevel = optLevel;
   options.accumulate = accumulate;
+  options.kernels = kernels;
   options.dumpFolder = dumpPasses;
   options.verifyEach = verifyEach;
   options.timing = &root;

@@ -18,7 +18,7 @@ inline constexpr llvm::StringLiteral roleAttr = "heddle.role";
 inline constexpr llvm::StringLiteral updatesAttr = "heddle.updates";
 inline constexpr llvm::StringLiteral modelAttr = "heddle.model";
 inline constexpr llvm::StringLiteral weightsFileAttr = "heddle.weights_file";
-/// On a function that is an entry once its visibility has been changed.
+/// On an entry, its name: entries stay different functions even where their code is equal.
 inline constexpr llvm::StringLiteral entryAttr = "heddle.entry";
 
 /// The public functions of `module` that have a body, in order.

@@ -60,6 +60,16 @@ def EntryToBuffersPass : Pass<"entry-to-buffers", "mlir::ModuleOp"> {
   ];
 }
 
+def BufferizeEntriesPass : Pass<"bufferize-entries", "mlir::ModuleOp"> {
+  let summary = "Bufferize functions, and leave tile kernels as they are";
+  let description = [{
+    `one-shot-bufferize` of one function at a time, with unknown operations allowed. Run on the module, upstream's pass would turn the
+    tiles of a `tile.kernel`, which are values, into buffers, too.
+    Output: no operation on tensors that can be bufferized; `tile.dispatch` has become `tile.launch`.
+  }];
+  let dependentDialects = ["mlir::bufferization::BufferizationDialect", "mlir::memref::MemRefDialect"];
+}
+
 def OutlineKernelsPass : Pass<"outline-kernels", "mlir::ModuleOp"> {
   let summary = "Put every linalg op on buffers into a private function of its own";
   let description = [{
@@ -98,8 +108,8 @@ def PlanWorkspacePass : Pass<"plan-workspace", "mlir::ModuleOp"> {
 def ExpandTranscendentalsPass : Pass<"expand-transcendentals", "mlir::func::FuncOp"> {
   let summary = "Expand exp, exp2 and tanh of f32 into arithmetic that vectorises";
   let description = [{
-    `math.exp`, `math.exp2`, `math.tanh` on f32 become a range reduction and a polynomial, accurate to 2 ulp, right for infinities, NaN and
-    results below the smallest normal number (rounded to zero). Other types and functions stay, to become calls of libm.
+    `math.exp`, `math.exp2`, `math.tanh` on f32 and vectors of f32 become a range reduction and a polynomial, accurate to 2 ulp, right
+    for infinities, NaN and results below the smallest normal number (rounded to zero). Other types and functions stay, to become calls of libm.
   }];
   let dependentDialects = ["mlir::arith::ArithDialect", "mlir::math::MathDialect"];
 }

@@ -5,6 +5,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 
@@ -108,6 +109,25 @@ Value convertFloat(ImplicitLocOpBuilder &b, Value value, Type elementType) {
   if (from.getIntOrFloatBitWidth() < elementType.getIntOrFloatBitWidth())
     return arith::ExtFOp::create(b, to, value);
   return arith::TruncFOp::create(b, to, value);
+}
+
+// Stage d swaps the off-diagonal d x d blocks of every 2d x 2d block.
+void transposeSquare(ImplicitLocOpBuilder &b, MutableArrayRef<Value> rows) {
+  int64_t size = rows.size();
+  for (int64_t d = 1; d < size; d *= 2) {
+    SmallVector<int64_t> upper(size), lower(size);
+    for (int64_t j = 0; j < size; ++j) {
+      upper[j] = (j & d) == 0 ? j : size + j - d;
+      lower[j] = (j & d) == 0 ? j + d : size + j;
+    }
+    for (int64_t i = 0; i < size; ++i) {
+      if (i & d)
+        continue;
+      Value first = rows[i], second = rows[i + d];
+      rows[i] = vector::ShuffleOp::create(b, first, second, upper);
+      rows[i + d] = vector::ShuffleOp::create(b, first, second, lower);
+    }
+  }
 }
 
 } // namespace heddle

@@ -50,6 +50,9 @@ void buildIf(mlir::ImplicitLocOpBuilder &b, mlir::Value cond, llvm::function_ref
 /// `value` converted to the float type `type`; scalars and vectors.
 mlir::Value convertFloat(mlir::ImplicitLocOpBuilder &b, mlir::Value value, mlir::Type elementType);
 
+/// Transposes a square of values, one vector a row, a power of two of them.
+void transposeSquare(mlir::ImplicitLocOpBuilder &b, llvm::MutableArrayRef<mlir::Value> rows);
+
 } // namespace heddle
 
 #endif // HEDDLE_LIB_CONVERSION_LINALGTOVECTOR_LOOPUTILS_H

@@ -51,7 +51,6 @@ private:
   void packScalars(Value batch, Value column, Value panel, Value k0, Value kFirst, Value kCount);
   SmallVector<Value> multiply(Value batch, Value rowPanel, Value panel, Value k0, Value kCount);
   void addToOutput(Value batch, Value row, Value column, ArrayRef<Value> sums);
-  void transposeSquare(MutableArrayRef<Value> rows);
   Value loadRhs(Value batch, Value column, Value k);
 
   ImplicitLocOpBuilder &b;
@@ -175,25 +174,6 @@ void PackedFormBuilder::packContiguousColumns(ArrayRef<Value> origin, Value colu
   });
 }
 
-/// Transposes lanes x lanes values held as rows: stage d swaps the off-diagonal d x d blocks of every 2d x 2d block.
-void PackedFormBuilder::transposeSquare(MutableArrayRef<Value> rows) {
-  int64_t size = rows.size();
-  for (int64_t d = 1; d < size; d *= 2) {
-    SmallVector<int64_t> upper(size), lower(size);
-    for (int64_t j = 0; j < size; ++j) {
-      upper[j] = (j & d) == 0 ? j : size + j - d;
-      lower[j] = (j & d) == 0 ? j + d : size + j;
-    }
-    for (int64_t i = 0; i < size; ++i) {
-      if (i & d)
-        continue;
-      Value first = rows[i], second = rows[i + d];
-      rows[i] = vector::ShuffleOp::create(b, first, second, upper);
-      rows[i + d] = vector::ShuffleOp::create(b, first, second, lower);
-    }
-  }
-}
-
 void PackedFormBuilder::packTransposedColumns(Value batch, Value column, Value panel, Value k0,
                                               Value kCount) {
   auto loadType = VectorType::get({tile.lanes}, getElementTypeOrSelf(c.rhs.getType()));
@@ -210,7 +190,7 @@ void PackedFormBuilder::packTransposedColumns(Value batch, Value column, Value p
         Value row = vector::LoadOp::create(b, loadType, c.rhs, space.access(c.rhsMap, point));
         rows.push_back(convertFloat(b, row, type));
       }
-      transposeSquare(rows);
+      transposeSquare(b, rows);
       for (auto [i, row] : llvm::enumerate(rows))
         vector::StoreOp::create(b, row, scratch,
                                 ValueRange{panel, math.add(k, math.constant(i)), lane});

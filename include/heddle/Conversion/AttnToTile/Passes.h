@@ -1,0 +1,19 @@
+//===- Passes.h - the pass attn-to-tile -------------------------*- C++ -*-===//
+
+#ifndef HEDDLE_CONVERSION_ATTNTOTILE_PASSES_H
+#define HEDDLE_CONVERSION_ATTNTOTILE_PASSES_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace heddle {
+
+#define GEN_PASS_DECL
+#include "heddle/Conversion/AttnToTile/Passes.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "heddle/Conversion/AttnToTile/Passes.h.inc"
+
+} // namespace heddle
+
+#endif // HEDDLE_CONVERSION_ATTNTOTILE_PASSES_H

@@ -1,0 +1,39 @@
+//===- Passes.td - the pass attn-to-tile ----------------------*- tablegen -*-===//
+
+#ifndef HEDDLE_CONVERSION_ATTN_TO_TILE_PASSES_TD
+#define HEDDLE_CONVERSION_ATTN_TO_TILE_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def AttnToTilePass : Pass<"attn-to-tile", "mlir::ModuleOp"> {
+  let summary = "Lower attn operations to tile kernels and their dispatches";
+  let description = [{
+    Input: attn operations on tensors. Output: each `attn.attention` whose head dimensions and number of key heads are static, and whose
+    data are f32, f16 or bf16, is a `tile.dispatch`; operations of equal form share one private `tile.kernel`. What the kernel relies on
+    is stated by `attn.require` and `attn.require_range`, as attn-to-linalg does: extents that must be equal, kv_len within [0, keys].
+    Other operations are left for attn-to-linalg.
+
+    A program computes a block of queries of one head by an online softmax over blocks of keys. Keys that no query of the block sees
+    are not visited; blocks that all of them see are not masked. The extents of both blocks follow from head dimensions and data type;
+    an attribute of the operation overrides them:
+
+    ```mlir
+    %o = attn.attention %q, %k, %v {causal, tile.config = #tile.config<block = [32, 64]>}
+        : (tensor<?x?x8x64xf16>, tensor<?x?x8x64xf16>, tensor<?x?x8x64xf16>) -> tensor<?x?x8x64xf16>
+    // becomes
+    %o = tile.dispatch @attention grid(%programs, %c1, %c1)
+        ins(%q, %k, %v : tensor<?x?x8x64xf16>, tensor<?x?x8x64xf16>, tensor<?x?x8x64xf16>)
+        outs(%init : tensor<?x?x8x64xf16>)
+    ```
+  }];
+  let statistics = [
+    Statistic<"numDispatches", "num-dispatches", "Operations that became dispatches">,
+    Statistic<"numKernels", "num-kernels", "Kernels built for them">,
+  ];
+  let dependentDialects = [
+    "mlir::arith::ArithDialect", "mlir::math::MathDialect", "mlir::memref::MemRefDialect", "mlir::scf::SCFDialect",
+    "mlir::tensor::TensorDialect", "heddle::attn::AttnDialect", "heddle::tile::TileDialect"
+  ];
+}
+
+#endif // HEDDLE_CONVERSION_ATTN_TO_TILE_PASSES_TD

@@ -1,0 +1,57 @@
+//===- Passes.td - tile kernels to vector code on CPUs -------*- tablegen -*-===//
+
+#ifndef HEDDLE_CONVERSION_TILETOVECTOR_PASSES_TD
+#define HEDDLE_CONVERSION_TILETOVECTOR_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def ConvertTileToVectorPass : Pass<"convert-tile-to-vector", "mlir::ModuleOp"> {
+  let summary = "Lower tile kernels and their launches to tasks of vector code";
+  let description = [{
+    Input: `tile.kernel`s, and functions that launch them; the first argument of such a function is the context, `!llvm.ptr`.
+
+    * A kernel becomes a private function `(context, arguments..., x, y, z)` with one `scf.forall` over all programs, x fastest; a
+      launch becomes a call of it.
+    * A tile is a stack buffer whose rows are padded to whole vectors. Elementwise work, broadcasts, slices and `tile.iota` have no
+      buffer if they are needed in one place: they are computed there, vector by vector. Reductions are computed in the loop that
+      writes their operand, where there is one. Tiles that `scf.for` carries stay in one buffer.
+    * f16 and bf16 tiles are kept as f32, rounded where the IR rounds. `tile.dot` is a register tile of `rows` x `vectors` vectors
+      with loop-carried accumulators; an operand b that is transposed goes through a panel.
+    * Loads and stores of vectors where the memory is contiguous along the columns, of scalars otherwise.
+
+    Output: no op of the tile dialect is left. An op that has no lowering is an error, and so are buffers of more than 512 KiB.
+
+    ```mlir
+    tile.kernel @double(%x: memref<?x64xf32>) {
+      %view = tile.view %x[:, :] : memref<?x64xf32> -> !tile.view<?x64xf32>
+      %row = tile.program_id x
+      %c0 = arith.constant 0 : index
+      %t = tile.load %view[%row, %c0] : !tile.view<?x64xf32> -> tensor<1x64xf32>
+      %d = arith.addf %t, %t : tensor<1x64xf32>
+      tile.store %d, %view[%row, %c0] : tensor<1x64xf32>, !tile.view<?x64xf32>
+      tile.return
+    }
+    // becomes
+    func.func private @double(%context: !llvm.ptr, %x: memref<?x64xf32>, %gx: index, %gy: index, %gz: index) {
+      ...
+      scf.forall (%program) in (%programs) { ... vector.load ... arith.addf ... : vector<16xf32> ... vector.store ... }
+      return
+    }
+    ```
+  }];
+  let options = [
+    Option<"lanes", "lanes", "int64_t", "16", "f32 lanes of a vector register">,
+    Option<"rows", "rows", "int64_t", "12", "rows of a register tile">,
+    Option<"vectors", "vectors", "int64_t", "2", "vectors that a row of a register tile holds">,
+  ];
+  let statistics = [
+    Statistic<"numKernels", "num-kernels", "Kernels lowered">,
+    Statistic<"stackBytes", "stack-bytes", "Bytes of tile buffers">,
+  ];
+  let dependentDialects = [
+    "mlir::arith::ArithDialect", "mlir::func::FuncDialect", "mlir::LLVM::LLVMDialect", "mlir::memref::MemRefDialect",
+    "mlir::scf::SCFDialect", "mlir::vector::VectorDialect"
+  ];
+}
+
+#endif // HEDDLE_CONVERSION_TILETOVECTOR_PASSES_TD

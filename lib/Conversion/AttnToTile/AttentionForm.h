@@ -1,0 +1,55 @@
+//===- AttentionForm.h - what an attention kernel is built for --*- C++ -*-===//
+
+#ifndef HEDDLE_LIB_CONVERSION_ATTNTOTILE_ATTENTIONFORM_H
+#define HEDDLE_LIB_CONVERSION_ATTNTOTILE_ATTENTIONFORM_H
+
+#include "heddle/Dialect/Attn/Attn.h"
+#include "heddle/Dialect/Tile/Tile.h"
+#include <array>
+
+namespace heddle {
+
+/// Operands and results of attention, in the order of the kernel's arguments.
+enum class AttentionPart { Query, Key, Value, Bias, Mask, Sinks, KvLen, AlibiSlopes, Output, Lse };
+constexpr unsigned numAttentionParts = 10;
+
+/// Larger head dimensions have no block sizes.
+constexpr int64_t largestHeadDim = 576;
+
+/// All that two operations must have in common to share a kernel.
+struct AttentionForm {
+  using Part = AttentionPart;
+
+  /// Head dimensions may be dynamic, but then there is no kernel.
+  explicit AttentionForm(attn::AttentionOp op);
+
+  /// Null if the operation has no such operand or result.
+  mlir::RankedTensorType type(Part part) const { return types[unsigned(part)]; }
+  bool has(Part part) const { return type(part) != nullptr; }
+  /// Whether a dimension of bias or mask has extent 1 for all scores.
+  bool isBroadcast(Part part, unsigned dim) const { return type(part).getDimSize(dim) == 1; }
+  /// The type whose products are added, and that weights are rounded to.
+  mlir::Type scoreType() const;
+  mlir::Type weightType() const;
+
+  /// Whether positions can hide a key from a query.
+  bool isLeftBounded() const { return left >= 0; }
+  bool isRightBounded() const { return right >= 0; }
+
+  llvm::SmallVector<mlir::Type> argumentTypes() const;
+  /// Equal for forms that share a kernel.
+  mlir::Attribute key() const;
+
+  std::array<mlir::RankedTensorType, numAttentionParts> types;
+  int64_t keyDim, valueDim;
+  /// Rows of the tiles of queries and of keys.
+  int64_t blockQueries, blockKeys;
+  double scale;
+  std::optional<double> softcap;
+  /// Inclusive offsets of the window, -1 without limit; causal is right = 0.
+  int64_t left, right;
+};
+
+} // namespace heddle
+
+#endif // HEDDLE_LIB_CONVERSION_ATTNTOTILE_ATTENTIONFORM_H

@@ -1,0 +1,227 @@
+//===- AttentionKernel.cpp - builds the kernel of softmax attention -------===//
+//
+// A program computes a block of queries of one head, by an online softmax (arXiv 2307.08691) over blocks of keys:
+//
+//   acc = 0   m = -inf   l = 0                   accumulator, running maximum, running sum; m is scaled, in base 2
+//   for each block of keys that some query of the block sees:
+//     s   = scores(Q K^T)                        AttentionScores: factor s is log2 of the weights
+//     m'  = max(m, factor rowmax(s))
+//     w   = 2^(factor s - m')
+//     a   = 2^(m - m')                           exactly 1 where the maximum stays
+//     acc = a acc + w V     l = a l + rowsum(w)     m = m'
+//   O   = acc / (l + 2^(sink - m))     lse = ln2 m + ln l
+//
+// A row that has seen no key keeps m = -inf. In blocks where that can happen, w and a take 0 for m', so that they are 2^-inf = 0.
+//
+// Keys are walked in three ranges. With firstPosition p0 and lastPosition p1 of the queries, and a window [left, right]:
+//
+//   [begin, fullBegin)    some queries see them  from p0 - left        masked
+//   [fullBegin, fullEnd)  all queries see them   whole blocks          not masked, never past the last key
+//   [fullEnd, end)        some queries see them  to p1 + right         masked, padded with 0
+//
+//===----------------------------------------------------------------------===//
+
+#include "AttentionKernel.h"
+#include "AttentionScores.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/Support/MathExtras.h"
+#include <limits>
+
+using namespace mlir;
+using namespace heddle;
+
+using Part = AttentionPart;
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+namespace {
+
+/// What the loop over keys carries.
+struct RunningSoftmax {
+  Tile acc, maximum, sum;
+};
+
+struct KeyRange {
+  Index begin, fullBegin, fullEnd, end;
+};
+
+class AttentionKernel {
+public:
+  AttentionKernel(TileEmitter &emit, const AttentionForm &form, ValueRange arguments)
+      : emit(emit), form(form), block(locate(arguments)), scores(emit, form, block) {}
+
+  void run() {
+    Value queryRows = rowsOf(Part::Query, block.head, block.queries, form.keyDim);
+    keyRows = rowsOf(Part::Key, block.keyHead, block.keys, form.keyDim);
+    valueRows = rowsOf(Part::Value, block.keyHead, block.keys, form.valueDim);
+    zero = emit.index(0);
+    queries = emit.load(queryRows, {block.firstQuery, zero}, {form.blockQueries, form.keyDim},
+                        /*padded=*/true)
+                  .to(form.scoreType());
+
+    RunningSoftmax state{emit.filled({form.blockQueries, form.valueDim}, 0.0),
+                         emit.filled(form.blockQueries, -infinity),
+                         emit.filled(form.blockQueries, 0.0)};
+    KeyRange range = visibleKeys();
+    if (form.isLeftBounded())
+      state = visit(range.begin, min(range.fullBegin, range.end), KeyBlock::Edge, state);
+    state = visit(range.fullBegin, range.fullEnd, KeyBlock::Inside, state);
+    state = visit(range.fullEnd, range.end, KeyBlock::Edge, state);
+    store(state);
+  }
+
+private:
+  AttentionBlock locate(ValueRange arguments);
+  KeyRange visibleKeys();
+  RunningSoftmax visit(Index begin, Index end, KeyBlock kind, const RunningSoftmax &before);
+  RunningSoftmax step(Index key, KeyBlock kind, const RunningSoftmax &before);
+  void store(const RunningSoftmax &after);
+  Tile inverseDenominator(const RunningSoftmax &after);
+
+  Value rowsOf(Part part, Index head, Index extent, int64_t columns) {
+    return emit.rowsOf(block[part], block.batch, head, extent, columns);
+  }
+
+  TileEmitter &emit;
+  const AttentionForm &form;
+  AttentionBlock block;
+  AttentionScores scores;
+  Value keyRows, valueRows, zero, queries;
+};
+
+} // namespace
+
+/// The last block of queries comes first: with a causal mask it has the most keys.
+AttentionBlock AttentionKernel::locate(ValueRange arguments) {
+  std::array<Value, numAttentionParts> parts;
+  for (auto [part, type] : llvm::zip_equal(parts, form.types))
+    if (type) {
+      part = arguments.front();
+      arguments = arguments.drop_front();
+    }
+  auto dim = [&](Part part, int64_t which) { return emit.dim(parts[unsigned(part)], which); };
+
+  Index numQueries = dim(Part::Query, 1), heads = dim(Part::Query, 2);
+  Index keyHeads = dim(Part::Key, 2);
+  Index blocks = (numQueries + (form.blockQueries - 1)) / form.blockQueries;
+  Index program = emit.programId(tile::Axis::X);
+  Index flatHead = program / blocks;
+  Index batch = flatHead / heads, head = flatHead % heads;
+  Index firstQuery = (blocks - 1 - program % blocks) * form.blockQueries;
+  Index endQuery = min(firstQuery + form.blockQueries, numQueries);
+  Index keys = form.has(Part::KvLen)
+                   ? emit.loadIndex(parts[unsigned(Part::KvLen)], ValueRange(batch))
+                   : dim(Part::Key, 1);
+  Index shift = keys - numQueries;
+  return {parts,
+          batch,
+          head,
+          head / (heads / keyHeads),
+          numQueries,
+          keys,
+          firstQuery,
+          shift + firstQuery,
+          shift + endQuery - 1};
+}
+
+KeyRange AttentionKernel::visibleKeys() {
+  Index begin = emit.index(0), end = block.keys;
+  Index fullBegin = begin, allTo = end;
+  if (form.isLeftBounded()) {
+    begin = max(block.firstPosition - form.left, 0);
+    Index partial = max(block.lastPosition - form.left, 0) - begin;
+    fullBegin = begin + (partial + (form.blockKeys - 1)) / form.blockKeys * form.blockKeys;
+  }
+  if (form.isRightBounded()) {
+    end = min(end, block.lastPosition + (form.right + 1));
+    allTo = min(allTo, block.firstPosition + (form.right + 1));
+  }
+  Index full = max(allTo - fullBegin, 0) / form.blockKeys * form.blockKeys;
+  return {begin, fullBegin, fullBegin + full, end};
+}
+
+/// A loop over blocks of keys.
+RunningSoftmax AttentionKernel::visit(Index begin, Index end, KeyBlock kind,
+                                      const RunningSoftmax &before) {
+  auto loop = scf::ForOp::create(emit, begin, end, emit.index(form.blockKeys),
+                                 ValueRange{before.acc, before.maximum, before.sum});
+  auto stateOf = [&](ValueRange values) {
+    return RunningSoftmax{emit.tile(values[0]), emit.tile(values[1]), emit.tile(values[2])};
+  };
+  OpBuilder::InsertionGuard guard(emit);
+  emit.setInsertionPointToStart(loop.getBody());
+  RunningSoftmax after =
+      step(emit.index(loop.getInductionVar()), kind, stateOf(loop.getRegionIterArgs()));
+  scf::YieldOp::create(emit, ValueRange{after.acc, after.maximum, after.sum});
+  return stateOf(loop.getResults());
+}
+
+RunningSoftmax AttentionKernel::step(Index key, KeyBlock kind, const RunningSoftmax &before) {
+  bool padded = kind == KeyBlock::Edge;
+  Tile keyTile = emit.load(keyRows, {key, zero}, {form.blockKeys, form.keyDim}, padded);
+  Tile products = emit.dotTransposed(emit.tile(queries), keyTile.to(form.scoreType()),
+                                     emit.filled({form.blockQueries, form.blockKeys}, 0.0));
+  Tile s = scores.apply(products, key, kind);
+  double factor = scores.factor();
+
+  Tile blockMaximum = emit.rowMax(s);
+  Tile maximum = max(before.maximum, blockMaximum * factor);
+  Tile base = scores.mayBeEmpty(kind)
+                  ? select(equal(maximum, -infinity), maximum.constant(0.0), maximum)
+                  : maximum;
+  Tile weights = exp2(fma(s, s.constant(factor), emit.repeatColumn(-base, form.blockKeys)));
+  Tile decay = exp2(before.maximum - base);
+
+  Tile sum = fma(before.sum, decay, emit.rowSum(weights));
+  Tile acc = before.acc * emit.repeatColumn(decay, form.valueDim);
+  Tile valueTile = emit.load(valueRows, {key, zero}, {form.blockKeys, form.valueDim}, padded);
+  Type weightType = form.weightType();
+  return {emit.dot(weights.to(weightType), valueTile.to(weightType), acc), maximum, sum};
+}
+
+/// 1 / (l + 2^(sink - m)), and 0 for rows that see no key.
+///
+/// With a sink both terms are taken relative to M = max(m, sink), so that neither overflows. A sink of +inf takes all weight.
+Tile AttentionKernel::inverseDenominator(const RunningSoftmax &after) {
+  Tile l = after.sum, m = after.maximum;
+  if (!form.has(Part::Sinks))
+    return select(equal(l, 0.0), l.constant(0.0), 1.0 / l);
+  Tile sink = emit.loadSplat(block[Part::Sinks], ValueRange(block.head), form.blockQueries)
+                  .to(emit.getF32Type()) *
+              llvm::numbers::log2e;
+  Tile larger = max(m, sink);
+  Tile a = exp2(m - larger);
+  Tile inverse = a / (l * a + exp2(sink - larger));
+  Tile none = select(equal(m, -infinity), l.constant(0.0), inverse);
+  return select(equal(sink, infinity), l.constant(0.0), none);
+}
+
+void AttentionKernel::store(const RunningSoftmax &after) {
+  Tile output = after.acc * emit.repeatColumn(inverseDenominator(after), form.valueDim);
+  Value rows = rowsOf(Part::Output, block.head, block.queries, form.valueDim);
+  Tile rounded = output.to(form.type(Part::Output).getElementType());
+  tile::StoreOp::create(emit, rounded, rows, ValueRange{block.firstQuery, zero});
+  if (!form.has(Part::Lse))
+    return;
+  // ln 0 = -inf, so rows that see no key need no case of their own.
+  Tile lse = fma(after.maximum, after.maximum.constant(llvm::numbers::ln2), log(after.sum));
+  Value lseRows = tile::ViewOp::create(emit, block[Part::Lse], ValueRange{block.batch, block.head},
+                                       ArrayRef<int64_t>{2});
+  tile::StoreOp::create(emit, lse, lseRows, ValueRange(block.firstQuery));
+}
+
+tile::KernelOp heddle::buildAttentionKernel(OpBuilder &builder, Location loc,
+                                            const AttentionForm &form) {
+  auto kernel = tile::KernelOp::create(builder, loc, "attention", form.argumentTypes());
+  kernel.setPrivate();
+  kernel.setConfigAttr(tile::ConfigAttr::get(
+      builder.getContext(), builder.getDenseI64ArrayAttr({form.blockQueries, form.blockKeys}),
+      std::nullopt, std::nullopt));
+  Block *body = &kernel.getBody().front();
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToEnd(body);
+  TileEmitter emit(loc, builder);
+  AttentionKernel(emit, form, body->getArguments()).run();
+  tile::ReturnOp::create(emit);
+  return kernel;
+}

@@ -1,0 +1,97 @@
+//===- AttentionScores.cpp - scores of a block of queries -----------------===//
+//
+//   s = scale q.k                       left out where no other term follows
+//   s = softcap tanh(s / softcap)
+//   s = s - slope |p - j| + bias
+//   s = -inf   where key j is not visible from position p
+//
+// A tile has rows r = 0, 1, ... and columns c = 0, 1, ...; p - j is the same as (firstPosition - key) + r - c. So rules about positions
+// compare c with a number per row, and these numbers are small however long a sequence is.
+//
+//===----------------------------------------------------------------------===//
+
+#include "AttentionScores.h"
+#include "llvm/Support/MathExtras.h"
+#include <limits>
+
+using namespace mlir;
+using namespace heddle;
+
+bool AttentionScores::holdsScale() const {
+  return form.scale > 0 && !form.softcap && !form.has(AttentionPart::AlibiSlopes) &&
+         !form.has(AttentionPart::Bias);
+}
+
+double AttentionScores::factor() const {
+  return llvm::numbers::log2e * (holdsScale() ? form.scale : 1.0);
+}
+
+/// A tile of bias or mask, with dimensions of extent 1 repeated.
+Tile AttentionScores::loadScores(AttentionPart part, Index key) {
+  auto isBroadcast = [&](unsigned dim) { return form.isBroadcast(part, dim); };
+  SmallVector<Value> fixed{isBroadcast(0) ? emit.index(0) : block.batch,
+                           isBroadcast(1) ? emit.index(0) : block.head};
+  SmallVector<int64_t> kept, extents;
+  SmallVector<Value> position;
+  Index start[] = {block.firstQuery, key};
+  for (unsigned dim : {2, 3}) {
+    if (isBroadcast(dim)) {
+      fixed.push_back(emit.index(0));
+      continue;
+    }
+    kept.push_back(dim);
+    extents.push_back(shape[dim - 2]);
+    position.push_back(start[dim - 2]);
+  }
+  if (kept.empty())
+    return emit.loadSplat(block[part], fixed, shape);
+  Value view = tile::ViewOp::create(emit, block[part], fixed, kept);
+  // Queries past the last one, and keys of the last block.
+  Tile loaded = emit.load(view, position, extents, /*padded=*/true);
+  if (kept.size() == 2)
+    return loaded;
+  return kept.front() == 2 ? emit.repeatColumn(loaded, shape[1]) : emit.repeatRow(loaded, shape[0]);
+}
+
+/// |p - j| as floats.
+Tile AttentionScores::distances(Index key) {
+  Tile rows = emit.toFloat(emit.iota(shape, 0, block.firstPosition - key));
+  return abs(rows - emit.toFloat(emit.iota(shape, 1, emit.index(0))));
+}
+
+/// The conjunction of all rules of visibility that such a block needs.
+std::optional<Tile> AttentionScores::visible(Index key, KeyBlock kind) {
+  std::optional<Tile> all;
+  auto require = [&](Tile condition) { all = all ? both(*all, condition) : condition; };
+  if (form.has(AttentionPart::Mask))
+    require(loadScores(AttentionPart::Mask, key));
+  if (kind == KeyBlock::Inside)
+    return all;
+  Tile column = emit.iota(shape, 1, emit.index(0));
+  Index first = block.firstPosition - key;
+  if (form.isRightBounded())
+    require(atMost(column, emit.iota(shape, 0, first + form.right)));
+  if (form.isLeftBounded())
+    require(atMost(emit.iota(shape, 0, first - form.left), column));
+  // A query's own position is below the number of keys.
+  if (form.right != 0)
+    require(atMost(column, emit.splat(block.keys - key - 1, shape)));
+  return all;
+}
+
+Tile AttentionScores::apply(Tile products, Index key, KeyBlock kind) {
+  Tile s = products;
+  if (!holdsScale())
+    s = form.softcap ? tanh(s * (form.scale / *form.softcap)) * *form.softcap : s * form.scale;
+  if (form.has(AttentionPart::AlibiSlopes)) {
+    SmallVector<Value> position{block.head};
+    if (form.type(AttentionPart::AlibiSlopes).getRank() == 2)
+      position.insert(position.begin(), block.batch);
+    s = s - emit.loadSplat(block[AttentionPart::AlibiSlopes], position, shape) * distances(key);
+  }
+  if (form.has(AttentionPart::Bias))
+    s = s + loadScores(AttentionPart::Bias, key).to(emit.getF32Type());
+  if (std::optional<Tile> isVisible = visible(key, kind))
+    s = select(*isVisible, s, s.constant(-std::numeric_limits<double>::infinity()));
+  return s;
+}

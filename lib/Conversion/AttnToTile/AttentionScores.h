@@ -1,0 +1,57 @@
+//===- AttentionScores.h - scores of a block of queries ---------*- C++ -*-===//
+
+#ifndef HEDDLE_LIB_CONVERSION_ATTNTOTILE_ATTENTIONSCORES_H
+#define HEDDLE_LIB_CONVERSION_ATTNTOTILE_ATTENTIONSCORES_H
+
+#include "AttentionForm.h"
+#include "TileEmitter.h"
+
+namespace heddle {
+
+/// The block of queries that a program computes, with the kernel's arguments.
+struct AttentionBlock {
+  mlir::Value operator[](AttentionPart part) const { return arguments[unsigned(part)]; }
+
+  std::array<mlir::Value, numAttentionParts> arguments;
+  Index batch, head, keyHead;
+  /// Rows of the tensors, and the block's first.
+  Index queries, keys, firstQuery;
+  /// The position p = i + (kv_len - Lq) of the first and the last query.
+  Index firstPosition, lastPosition;
+};
+
+/// Whether a block of keys may hold some that positions hide, or that do not exist.
+enum class KeyBlock { Edge, Inside };
+
+/// Turns raw products into scores that a softmax is taken of.
+class AttentionScores {
+public:
+  AttentionScores(TileEmitter &emit, const AttentionForm &form, const AttentionBlock &block)
+      : emit(emit), form(form), block(block), shape{form.blockQueries, form.blockKeys} {}
+
+  /// log2 of a weight, up to the maximum's, is this factor times the score; it is > 0. Without other terms, it holds the scale.
+  double factor() const;
+
+  /// The scores of the keys from `key` on; -inf where a key is hidden.
+  Tile apply(Tile products, Index key, KeyBlock kind);
+
+  /// Whether a row of such a block may have no finite score.
+  bool mayBeEmpty(KeyBlock kind) const {
+    return kind == KeyBlock::Edge || form.has(AttentionPart::Bias) || form.has(AttentionPart::Mask);
+  }
+
+private:
+  bool holdsScale() const;
+  Tile loadScores(AttentionPart part, Index key);
+  Tile distances(Index key);
+  std::optional<Tile> visible(Index key, KeyBlock kind);
+
+  TileEmitter &emit;
+  const AttentionForm &form;
+  const AttentionBlock &block;
+  llvm::SmallVector<int64_t, 2> shape;
+};
+
+} // namespace heddle
+
+#endif // HEDDLE_LIB_CONVERSION_ATTNTOTILE_ATTENTIONSCORES_H

@@ -1,0 +1,187 @@
+//===- AttentionToTile.cpp - softmax attention as a dispatch --------------===//
+
+#include "AttentionKernel.h"
+#include "Patterns.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace heddle;
+using attn::AttentionOp;
+
+namespace {
+
+/// A dimension of an operand.
+struct NamedDim {
+  StringRef operand;
+  Value tensor;
+  int64_t dim;
+
+  bool isStatic() const { return !cast<RankedTensorType>(tensor.getType()).isDynamicDim(dim); }
+};
+
+/// States at run time what the kernel relies on.
+class AttentionChecks {
+public:
+  AttentionChecks(ImplicitLocOpBuilder &builder, AttentionOp op) : b(builder), op(op) {}
+
+  void emit() {
+    NamedDim query{"query", op.getQuery(), 0}, key{"key", op.getKey(), 0};
+    NamedDim value{"value", op.getValue(), 0};
+    SmallVector<NamedDim> batch{query, key, value}, queries{at(query, 1)};
+    SmallVector<NamedDim> heads{at(query, 2)}, keys{at(key, 1), at(value, 1)};
+    SmallVector<NamedDim> *ofScores[] = {&batch, &heads, &queries, &keys};
+    for (NamedDim scores : {NamedDim{"bias", op.getBias(), 0}, NamedDim{"mask", op.getMask(), 0}})
+      for (auto [dim, group] : llvm::enumerate(ofScores))
+        addUnlessBroadcast(*group, at(scores, dim));
+    if (op.getSinks())
+      heads.push_back({"sinks", op.getSinks(), 0});
+    if (op.getKvLen())
+      batch.push_back({"kv_len", op.getKvLen(), 0});
+    if (Value slopes = op.getAlibiSlopes()) {
+      bool perBatch = cast<RankedTensorType>(slopes.getType()).getRank() == 2;
+      heads.push_back({"alibi_slopes", slopes, perBatch ? 1 : 0});
+      if (perBatch)
+        batch.push_back({"alibi_slopes", slopes, 0});
+    }
+    SmallVector<NamedDim> keyHeads{at(key, 2), at(value, 2)}, keyDims{at(query, 3), at(key, 3)};
+    for (ArrayRef<NamedDim> group : {batch, queries, heads, keys, keyHeads, keyDims})
+      requireEqual(group);
+    requireGroups();
+    if (op.getKvLen())
+      attn::RequireRangeOp::create(b, op.getKvLen(), index(0), extent(at(key, 1)), "kv_len");
+  }
+
+private:
+  static NamedDim at(NamedDim from, int64_t dim) { return {from.operand, from.tensor, dim}; }
+
+  static void addUnlessBroadcast(SmallVector<NamedDim> &group, NamedDim dim) {
+    if (dim.tensor && cast<RankedTensorType>(dim.tensor.getType()).getDimSize(dim.dim) != 1)
+      group.push_back(dim);
+  }
+
+  Value index(int64_t number) { return arith::ConstantIndexOp::create(b, number); }
+  Value extent(NamedDim dim) { return b.createOrFold<tensor::DimOp>(dim.tensor, dim.dim); }
+
+  Value isEqual(Value x, Value y) {
+    return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, x, y);
+  }
+
+  /// Static extents are compared when the operation is verified.
+  void requireEqual(ArrayRef<NamedDim> group) {
+    const NamedDim *known =
+        llvm::find_if(group, [](const NamedDim &dim) { return dim.isStatic(); });
+    const NamedDim &first = known == group.end() ? group.front() : *known;
+    for (const NamedDim &other : group) {
+      if (&other == &first || other.isStatic())
+        continue;
+      Value expected = extent(first), given = extent(other);
+      auto name = [](const NamedDim &dim) {
+        return ("dimension " + Twine(dim.dim) + " of " + dim.operand).str();
+      };
+      std::string message =
+          "attention: " + name(other) + " is {0}, expected {1} as in " + name(first);
+      attn::RequireOp::create(b, isEqual(given, expected), message, ValueRange{given, expected});
+    }
+  }
+
+  /// Query heads are a multiple of key heads; static ones were verified.
+  void requireGroups() {
+    NamedDim queryHeads{"query", op.getQuery(), 2};
+    if (queryHeads.isStatic())
+      return;
+    NamedDim key{"key", op.getKey(), 2}, value{"value", op.getValue(), 2};
+    Value heads = extent(queryHeads), keyHeads = extent(key.isStatic() ? key : value);
+    Value rest = arith::RemUIOp::create(b, heads, keyHeads);
+    attn::RequireOp::create(b, isEqual(rest, index(0)),
+                            "attention: query heads ({0}) are not a multiple of key heads ({1})",
+                            ValueRange{heads, keyHeads});
+  }
+
+  ImplicitLocOpBuilder &b;
+  AttentionOp op;
+};
+
+struct AttentionToTile : OpRewritePattern<AttentionOp> {
+  AttentionToTile(MLIRContext *context, KernelTable &kernels)
+      : OpRewritePattern(context), kernels(kernels) {}
+
+  LogicalResult matchAndRewrite(AttentionOp op, PatternRewriter &rewriter) const override {
+    AttentionForm form(op);
+    if (failed(verifyTaken(op, form, rewriter)))
+      return failure();
+    ImplicitLocOpBuilder b(op.getLoc(), rewriter);
+    tile::KernelOp kernel = kernels.lookupOrBuild(
+        form.key(), rewriter, [&] { return buildAttentionKernel(rewriter, op.getLoc(), form); });
+    AttentionChecks(b, op).emit();
+
+    // As many programs as blocks of queries in all heads of the batch.
+    auto extent = [&](Value tensor, int64_t dim) {
+      return b.createOrFold<tensor::DimOp>(tensor, dim);
+    };
+    Value blocks = b.createOrFold<arith::CeilDivUIOp>(
+        extent(op.getQuery(), 1), arith::ConstantIndexOp::create(b, form.blockQueries));
+    Value heads = b.createOrFold<arith::MulIOp>(extent(op.getQuery(), 0), extent(op.getQuery(), 2));
+    Value programs = b.createOrFold<arith::MulIOp>(blocks, heads);
+    Value one = arith::ConstantIndexOp::create(b, 1);
+
+    SmallVector<Value> ins, outs;
+    for (Value operand : op->getOperands())
+      ins.push_back(operand);
+    Value query = op.getQuery();
+    outs.push_back(
+        emptyLike(b, op.getOutput(), {{query, 0}, {query, 1}, {query, 2}, {op.getValue(), 3}}));
+    if (op.getLse())
+      outs.push_back(emptyLike(b, op.getLse(), {{query, 0}, {query, 2}, {query, 1}}));
+    auto dispatch =
+        tile::DispatchOp::create(b, ValueRange(outs).getTypes(), FlatSymbolRefAttr::get(kernel),
+                                 programs, one, one, ins, outs);
+    rewriter.replaceOp(op, dispatch.getResults());
+    return success();
+  }
+
+private:
+  static LogicalResult verifyTaken(AttentionOp op, const AttentionForm &form,
+                                   PatternRewriter &rewriter) {
+    for (Value tensor : {op.getQuery(), op.getKey(), op.getValue()}) {
+      Type element = getElementTypeOrSelf(tensor);
+      if (!element.isF32() && !element.isF16() && !element.isBF16())
+        return rewriter.notifyMatchFailure(op, "data are not f32, f16 or bf16");
+    }
+    if ((op.getBias() && getElementTypeOrSelf(op.getBias()).isF64()) ||
+        (op.getSinks() && getElementTypeOrSelf(op.getSinks()).isF64()))
+      return rewriter.notifyMatchFailure(op, "bias or sinks are f64");
+    auto isDynamic = [](Value tensor, int64_t dim) {
+      return cast<RankedTensorType>(tensor.getType()).isDynamicDim(dim);
+    };
+    if (isDynamic(op.getKey(), 2) && isDynamic(op.getValue(), 2))
+      return rewriter.notifyMatchFailure(op, "the number of key heads is dynamic");
+    if (ShapedType::isDynamic(form.keyDim) || ShapedType::isDynamic(form.valueDim))
+      return rewriter.notifyMatchFailure(op, "a head dimension is dynamic");
+    if (form.keyDim == 0 || form.valueDim == 0)
+      return rewriter.notifyMatchFailure(op, "a head dimension is 0");
+    if (std::max(form.keyDim, form.valueDim) > largestHeadDim)
+      return rewriter.notifyMatchFailure(op, "a head dimension is larger than 576");
+    return success();
+  }
+
+  /// An empty tensor of the type of `result`; each extent is that of an operand.
+  static Value emptyLike(ImplicitLocOpBuilder &b, Value result,
+                         ArrayRef<std::pair<Value, int64_t>> extents) {
+    auto type = cast<RankedTensorType>(result.getType());
+    SmallVector<Value> dynamic;
+    for (auto [dim, extent] : llvm::enumerate(extents))
+      if (type.isDynamicDim(dim))
+        dynamic.push_back(tensor::DimOp::create(b, extent.first, extent.second));
+    return tensor::EmptyOp::create(b, type.getShape(), type.getElementType(), dynamic);
+  }
+
+  KernelTable &kernels;
+};
+
+} // namespace
+
+void heddle::populateAttentionToTile(RewritePatternSet &patterns, KernelTable &kernels) {
+  patterns.add<AttentionToTile>(patterns.getContext(), kernels);
+}

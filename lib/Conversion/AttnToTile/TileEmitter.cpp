@@ -1,0 +1,174 @@
+//===- TileEmitter.cpp - writing algorithms on tiles ----------------------===//
+
+#include "TileEmitter.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+
+namespace heddle {
+
+//===----------------------------------------------------------------------===//
+// Index
+//===----------------------------------------------------------------------===//
+
+Index Index::constant(int64_t number) const {
+  return Index(*builder, arith::ConstantIndexOp::create(*builder, number));
+}
+
+Index operator+(Index a, Index b) { return a.binary<arith::AddIOp>(b); }
+Index operator-(Index a, Index b) { return a.binary<arith::SubIOp>(b); }
+Index operator*(Index a, Index b) { return a.binary<arith::MulIOp>(b); }
+Index operator/(Index a, Index b) { return a.binary<arith::DivUIOp>(b); }
+Index operator%(Index a, Index b) { return a.binary<arith::RemUIOp>(b); }
+Index max(Index a, Index b) { return a.binary<arith::MaxSIOp>(b); }
+Index min(Index a, Index b) { return a.binary<arith::MinSIOp>(b); }
+
+//===----------------------------------------------------------------------===//
+// Tile
+//===----------------------------------------------------------------------===//
+
+Tile Tile::constant(double number) const {
+  Attribute element = builder->getFloatAttr(getType().getElementType(), number);
+  return Tile(*builder,
+              arith::ConstantOp::create(*builder, DenseElementsAttr::get(getType(), element)));
+}
+
+Tile Tile::to(Type elementType) const {
+  Type from = getType().getElementType();
+  Type type = getType().clone(elementType);
+  if (from == elementType)
+    return *this;
+  if (from.getIntOrFloatBitWidth() < elementType.getIntOrFloatBitWidth())
+    return make<arith::ExtFOp>(type, value);
+  return make<arith::TruncFOp>(type, value);
+}
+
+Tile operator+(Tile a, Tile b) { return a.make<arith::AddFOp>(a.value, b.value); }
+Tile operator-(Tile a, Tile b) { return a.make<arith::SubFOp>(a.value, b.value); }
+Tile operator*(Tile a, Tile b) { return a.make<arith::MulFOp>(a.value, b.value); }
+Tile operator/(Tile a, Tile b) { return a.make<arith::DivFOp>(a.value, b.value); }
+Tile operator-(Tile a) { return a.make<arith::NegFOp>(a.value); }
+
+Tile abs(Tile a) { return a.make<math::AbsFOp>(a.value); }
+Tile exp2(Tile a) { return a.make<math::Exp2Op>(a.value); }
+Tile log(Tile a) { return a.make<math::LogOp>(a.value); }
+Tile tanh(Tile a) { return a.make<math::TanhOp>(a.value); }
+Tile max(Tile a, Tile b) { return a.make<arith::MaximumFOp>(a.value, b.value); }
+Tile fma(Tile a, Tile b, Tile c) { return a.make<math::FmaOp>(a.value, b.value, c.value); }
+
+Tile equal(Tile a, double b) {
+  return a.make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, a.value, a.constant(b).value);
+}
+
+Tile atMost(Tile a, Tile b) {
+  return a.make<arith::CmpIOp>(arith::CmpIPredicate::sle, a.value, b.value);
+}
+
+Tile both(Tile a, Tile b) { return a.make<arith::AndIOp>(a.value, b.value); }
+
+Tile select(Tile condition, Tile a, Tile b) {
+  return a.make<arith::SelectOp>(condition.value, a.value, b.value);
+}
+
+//===----------------------------------------------------------------------===//
+// Scalars and indices
+//===----------------------------------------------------------------------===//
+
+Index TileEmitter::index(int64_t number) {
+  return index(arith::ConstantIndexOp::create(*this, number));
+}
+
+Index TileEmitter::programId(tile::Axis axis) {
+  return index(tile::ProgramIdOp::create(*this, axis));
+}
+
+Index TileEmitter::dim(Value memref, int64_t dim) {
+  return index(memref::DimOp::create(*this, memref, dim));
+}
+
+Index TileEmitter::loadIndex(Value memref, ValueRange indices) {
+  Value integer = memref::LoadOp::create(*this, memref, indices);
+  return index(arith::IndexCastOp::create(*this, getIndexType(), integer));
+}
+
+//===----------------------------------------------------------------------===//
+// Tiles
+//===----------------------------------------------------------------------===//
+
+Tile TileEmitter::filled(Extents shape, double number) {
+  auto type = RankedTensorType::get(shape, getF32Type());
+  Attribute element = getF32FloatAttr(number);
+  return tile(arith::ConstantOp::create(*this, DenseElementsAttr::get(type, element)));
+}
+
+Tile TileEmitter::loadSplat(Value memref, ValueRange indices, Extents shape) {
+  Value scalar = memref::LoadOp::create(*this, memref, indices);
+  return tile(
+      tensor::SplatOp::create(*this, RankedTensorType::get(shape, scalar.getType()), scalar));
+}
+
+Tile TileEmitter::iota(Extents shape, int64_t along, Index start) {
+  return tile(
+      tile::IotaOp::create(*this, RankedTensorType::get(shape, getI32Type()), start, along));
+}
+
+Tile TileEmitter::splat(Index value, Extents shape) {
+  Value narrow = arith::IndexCastOp::create(*this, getI32Type(), value);
+  return tile(tensor::SplatOp::create(*this, RankedTensorType::get(shape, getI32Type()), narrow));
+}
+
+Tile TileEmitter::toFloat(Tile integers) {
+  return tile(
+      arith::SIToFPOp::create(*this, integers.getType().clone(getF32Type()), Value(integers)));
+}
+
+Value TileEmitter::rowsOf(Value memref, Index batch, Index head, Index extent, int64_t columns) {
+  OpFoldResult zero = getIndexAttr(0), one = getIndexAttr(1);
+  SmallVector<OpFoldResult> offsets{Value(batch), zero, Value(head), zero};
+  SmallVector<OpFoldResult> sizes{one, Value(extent), one, getIndexAttr(columns)};
+  SmallVector<OpFoldResult> strides(4, one);
+  MemRefType type = memref::SubViewOp::inferRankReducedResultType(
+      {ShapedType::kDynamic, columns}, cast<MemRefType>(memref.getType()), offsets, sizes, strides);
+  Value rows = memref::SubViewOp::create(*this, type, memref, offsets, sizes, strides);
+  return tile::ViewOp::create(*this, rows, ValueRange(), ArrayRef<int64_t>{0, 1});
+}
+
+Tile TileEmitter::load(Value view, ValueRange indices, Extents shape, bool padded) {
+  Type elementType = cast<tile::ViewType>(view.getType()).getElementType();
+  Value pad = padded ? arith::ConstantOp::create(*this, getZeroAttr(elementType)) : Value();
+  return tile(
+      tile::LoadOp::create(*this, RankedTensorType::get(shape, elementType), view, indices, pad));
+}
+
+Tile TileEmitter::dot(Tile a, Tile b, Tile acc) {
+  return tile(tile::DotOp::create(*this, acc.getType(), a, b, acc));
+}
+
+Tile TileEmitter::dotTransposed(Tile a, Tile b, Tile acc) {
+  return tile(tile::DotOp::create(*this, acc.getType(), a, b, acc, /*transpose_a=*/false,
+                                  /*transpose_b=*/true));
+}
+
+Tile TileEmitter::rowMax(Tile matrix) {
+  return tile(tile::ReduceOp::create(*this, tile::CombiningKind::Max, matrix, 1));
+}
+
+Tile TileEmitter::rowSum(Tile matrix) {
+  return tile(tile::ReduceOp::create(*this, tile::CombiningKind::Add, matrix, 1));
+}
+
+Tile TileEmitter::repeatColumn(Tile column, int64_t columns) {
+  auto type = RankedTensorType::get({column.getType().getDimSize(0), columns},
+                                    column.getType().getElementType());
+  return tile(tile::BroadcastOp::create(*this, type, column, 1));
+}
+
+Tile TileEmitter::repeatRow(Tile row, int64_t rows) {
+  auto type =
+      RankedTensorType::get({rows, row.getType().getDimSize(0)}, row.getType().getElementType());
+  return tile(tile::BroadcastOp::create(*this, type, row, 0));
+}
+
+} // namespace heddle

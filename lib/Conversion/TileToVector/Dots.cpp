@@ -1,0 +1,302 @@
+//===- Dots.cpp - products as register tiles ------------------------------===//
+//
+// The result is cut into register tiles of rows x vectors. A tile starts with the accumulator operand, computed in place if it is
+// virtual, and keeps its sums in loop-carried vectors over the whole of K: `vectors` loads of b and `rows` broadcast scalars of a feed
+// rows * vectors multiply-adds. Columns of tiles are the outer loop, so that a panel of b stays in the L1 cache.
+//
+// Few rows read each element of b only a few times, so b is used where it lies: in memory, if its load needs no padding (`isDirect`),
+// and without a transposed panel (`dotForm`): then sums run along K in vectors, one for each of a few rows and columns, and are
+// added up across lanes at the end.
+//
+//===----------------------------------------------------------------------===//
+
+#include "TileLowering.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+
+namespace heddle {
+
+/// Products of at most so many rows take the forms for few rows.
+static constexpr int64_t fewRows = 8;
+
+bool TileLowering::takesDotForm(tile::DotOp op) {
+  int64_t rows = op.getType().getDimSize(0);
+  return rows <= fewRows && rows <= target.lanes && op.getTransposeB() && !op.getTransposeA() &&
+         isVirtual(op.getAcc()) &&
+         isa<arith::ConstantOp, tensor::SplatOp>(op.getAcc().getDefiningOp());
+}
+
+bool TileLowering::isDirect(tile::LoadOp load) {
+  Value tile = load.getResult();
+  if (load.getPad() || !tile.hasOneUse() || !views.lookup(load.getView()).hasVectors())
+    return false;
+  auto dot = dyn_cast<tile::DotOp>(*tile.user_begin());
+  if (!dot || dot->getBlock() != load->getBlock() || dot.getB() != tile ||
+      dot.getType().getDimSize(0) > fewRows || (dot.getTransposeB() && !takesDotForm(dot)))
+    return false;
+  for (Operation *op = load->getNextNode(); op != dot; op = op->getNextNode())
+    if (!isMemoryEffectFree(op) && !isa<tile::LoadOp, memref::LoadOp>(op))
+      return false;
+  return true;
+}
+
+TileLowering::MatrixRow TileLowering::rowOf(Value tile, Value row) {
+  auto load = tile.getDefiningOp<tile::LoadOp>();
+  if (buffers.contains(tile) || !load) {
+    Value buffer = bufferOf(tile);
+    return {buffer, {row, math.constant(0)}, 1};
+  }
+  const TileView view = views.lookup(load.getView());
+  Value viewRow =
+      load.getIndices().size() == 2 ? math.add(scalar(load.getIndices()[0]), row) : Value();
+  Value entry = tableEntry(view, viewRow, nullptr).first;
+  SmallVector<Value> first = address(view, viewRow, entry, scalar(load.getIndices().back()));
+  return {view.source, first, static_cast<unsigned>(view.columnDim)};
+}
+
+Value TileLowering::loadFrom(const MatrixRow &row, Value column, int64_t valid, Type element) {
+  SmallVector<Value> indices(row.first);
+  indices[row.columnDim] = math.add(indices[row.columnDim], column);
+  VectorType type = vectorOf(getElementTypeOrSelf(row.source.getType()));
+  Value vector;
+  if (valid < target.lanes) {
+    Value none = arith::ConstantOp::create(b, b.getZeroAttr(type));
+    vector = vector::MaskedLoadOp::create(b, type, row.source, indices, tailMask(valid), none);
+  } else {
+    vector = vector::LoadOp::create(b, type, row.source, indices);
+  }
+  return widened(vector, element);
+}
+
+/// A factor in the type of the accumulator.
+Value TileLowering::widened(Value value, Type element) {
+  if (isa<FloatType>(element))
+    return convertFloat(b, value, element);
+  Type to = isa<VectorType>(value.getType()) ? Type(vectorOf(element)) : element;
+  return arith::ExtSIOp::create(b, to, value);
+}
+
+Value TileLowering::multiplyAdd(Value x, Value y, Value sum) {
+  if (isa<FloatType>(getElementTypeOrSelf(sum.getType())))
+    return vector::FMAOp::create(b, x, y, sum);
+  return arith::AddIOp::create(b, sum, arith::MulIOp::create(b, x, y));
+}
+
+LogicalResult TileLowering::lowerDot(tile::DotOp op) {
+  if (op.getPrecision() != tile::DotPrecision::IEEE)
+    return op.emitOpError("with precision ") << tile::stringifyDotPrecision(op.getPrecision())
+                                             << " is not supported in kernels for CPUs";
+  Value a = bufferOf(op.getA());
+  if (takesDotForm(op))
+    return dotForm(op, a), success();
+
+  Value panel = op.getB();
+  if (op.getTransposeB()) {
+    RankedTensorType type = tileType(op.getB());
+    panel = temporary({type.getDimSize(1), type.getDimSize(0)}, type.getElementType());
+    transposeInto(bufferOf(op.getB()), shapeOf(type), panel);
+  } else if (isVirtual(panel)) {
+    panel = bufferOf(panel);
+  }
+  // The sums may overwrite the tile that a loop carries unless a factor lies there.
+  llvm::SetVector<Value> factors, accumulators;
+  bool factorsSame = true, samePlace = true;
+  collectLeaves(op.getA(), factors, factorsSame);
+  collectLeaves(op.getB(), factors, factorsSame);
+  collectLeaves(op.getAcc(), accumulators, samePlace);
+  Value carried = carriedBufferFor(op.getResult(), /*readsInPlace=*/true);
+  bool isFactor = llvm::any_of(
+      factors, [&](Value factor) { return carried && buffers.lookup(factor) == carried; });
+  Value dest = bind(op.getResult(), /*readsInPlace=*/samePlace && !isFactor);
+
+  TileShape shape = shapeOf(op.getType());
+  int64_t lanes = target.lanes;
+  bool isWide = op.getType().getElementType().isF64();
+  int64_t rows = isWide ? std::max<int64_t>(target.rows / 2, 1) : target.rows;
+  auto column = [&](Value first, ArrayRef<int64_t> valid) {
+    int64_t whole = shape.rows / rows * rows;
+    if (whole == rows)
+      registerTile(op, a, panel, dest, math.constant(0), rows, first, valid);
+    else if (whole > 0)
+      buildFor(b, math.constant(0), math.constant(whole), math.constant(rows),
+               [&](Value row) { registerTile(op, a, panel, dest, row, rows, first, valid); });
+    if (whole < shape.rows)
+      registerTile(op, a, panel, dest, math.constant(whole), shape.rows - whole, first, valid);
+  };
+  // A tile of few rows is wider, so that enough sums are under way.
+  int64_t vectors = target.vectors;
+  if (shape.rows < rows)
+    vectors = std::clamp<int64_t>(rows * vectors / shape.rows, vectors, fewRows);
+  int64_t width = lanes * vectors;
+  int64_t whole = shape.columns / width * width;
+  SmallVector<int64_t> allValid(vectors, lanes);
+  if (whole == width)
+    column(math.constant(0), allValid);
+  else if (whole > 0)
+    buildFor(b, math.constant(0), math.constant(whole), math.constant(width),
+             [&](Value first) { column(first, allValid); });
+  SmallVector<int64_t> rest;
+  for (int64_t first = whole; first < shape.columns; first += lanes)
+    rest.push_back(std::min(lanes, shape.columns - first));
+  if (!rest.empty())
+    column(math.constant(whole), rest);
+  return success();
+}
+
+void TileLowering::registerTile(tile::DotOp op, Value a, Value panel, Value dest, Value row,
+                                int64_t rows, Value column, ArrayRef<int64_t> valid) {
+  Type element = op.getType().getElementType();
+  VectorType type = vectorOf(element);
+  int64_t lanes = target.lanes, vectors = valid.size();
+  int64_t depth = tileType(op.getA()).getDimSize(op.getTransposeA() ? 0 : 1);
+  auto place = [&](int64_t r, int64_t v) {
+    return SmallVector<Value>{math.add(row, math.constant(r)),
+                              math.add(column, math.constant(v * lanes))};
+  };
+
+  SmallVector<Value> sums;
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t v = 0; v < vectors; ++v) {
+      SmallVector<Value> at = place(r, v);
+      TilePoint point{at[0], at[1], valid[v]};
+      sums.push_back(eval(op.getAcc(), point));
+    }
+  auto step = [&](Value k, SmallVectorImpl<Value> &partial) {
+    SmallVector<Value> columns;
+    MatrixRow from = isa<MemRefType>(panel.getType()) ? MatrixRow{panel, {k, math.constant(0)}, 1}
+                                                      : rowOf(panel, k);
+    for (int64_t v = 0; v < vectors; ++v) {
+      // Past the end of a row, a buffer has padding, but memory may end.
+      bool isPadded = buffers.contains(panel) || isa<MemRefType>(panel.getType());
+      columns.push_back(loadFrom(from, math.add(column, math.constant(v * lanes)),
+                                 isPadded ? lanes : valid[v], element));
+    }
+    for (int64_t r = 0; r < rows; ++r) {
+      Value m = math.add(row, math.constant(r));
+      SmallVector<Value> at =
+          op.getTransposeA() ? SmallVector<Value>{k, m} : SmallVector<Value>{m, k};
+      Value factor = widened(memref::LoadOp::create(b, a, at), element);
+      Value factors = vector::BroadcastOp::create(b, type, factor);
+      for (int64_t v = 0; v < vectors; ++v) {
+        Value &sum = partial[r * vectors + v];
+        sum = multiplyAdd(factors, columns[v], sum);
+      }
+    }
+  };
+  int64_t unroll = depth % 2 == 0 ? 2 : 1;
+  auto loop =
+      scf::ForOp::create(b, math.constant(0), math.constant(depth), math.constant(unroll), sums);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    SmallVector<Value> partial(loop.getRegionIterArgs());
+    for (int64_t i = 0; i < unroll; ++i)
+      step(math.add(loop.getInductionVar(), math.constant(i)), partial);
+    scf::YieldOp::create(b, partial);
+  }
+  for (int64_t r = 0; r < rows; ++r)
+    for (int64_t v = 0; v < vectors; ++v)
+      vector::StoreOp::create(b, toStorage(loop.getResult(r * vectors + v), element), dest,
+                              place(r, v));
+}
+
+/// a times the transpose of b for few rows: `group` columns of the result at a time, with one vector of partial sums for each of its
+/// elements there. Stage d of the sum over lanes adds lanes that differ in bit d, of two vectors at once.
+void TileLowering::dotForm(tile::DotOp op, Value a) {
+  TileShape shape = shapeOf(op.getType());
+  Type element = op.getType().getElementType();
+  VectorType type = vectorOf(element);
+  int64_t lanes = target.lanes;
+  int64_t depth = tileType(op.getA()).getDimSize(1);
+  int64_t group = llvm::bit_floor(uint64_t(lanes / shape.rows));
+  Value factor = op.getB();
+  if (isVirtual(factor))
+    factor = bufferOf(factor);
+  Value dest = bind(op.getResult());
+
+  auto columns = [&](Value first, int64_t count) {
+    SmallVector<MatrixRow> aRows, bRows;
+    for (int64_t m = 0; m < shape.rows; ++m)
+      aRows.push_back({a, {math.constant(m), math.constant(0)}, 1});
+    for (int64_t n = 0; n < count; ++n) {
+      Value row = math.add(first, math.constant(n));
+      bRows.push_back(isa<MemRefType>(factor.getType())
+                          ? MatrixRow{factor, {row, math.constant(0)}, 1}
+                          : rowOf(factor, row));
+    }
+    Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(type));
+    SmallVector<Value> sums(shape.rows * count, zeros);
+    sums = eachVector(depth, sums, [&](Value k, int64_t valid, MutableArrayRef<Value> partial) {
+      SmallVector<Value> left;
+      for (const MatrixRow &row : aRows)
+        left.push_back(loadFrom(row, k, valid, element));
+      for (int64_t n = 0; n < count; ++n) {
+        Value right = loadFrom(bRows[n], k, valid, element);
+        for (int64_t m = 0; m < shape.rows; ++m)
+          partial[m * count + n] = multiplyAdd(left[m], right, partial[m * count + n]);
+      }
+    });
+    // Lane m * group + n is for row m, column n.
+    SmallVector<Value> parts(lanes, zeros);
+    for (int64_t m = 0; m < shape.rows; ++m)
+      for (int64_t n = 0; n < count; ++n)
+        parts[m * group + n] = sums[m * count + n];
+    for (int64_t d = 1; d < lanes; d *= 2) {
+      SmallVector<int64_t> upper, lower;
+      for (int64_t j = 0; j < lanes; ++j) {
+        upper.push_back((j & d) == 0 ? j : lanes + j - d);
+        lower.push_back((j & d) == 0 ? j + d : lanes + j);
+      }
+      for (int64_t i = 0; i < lanes; i += 2 * d) {
+        Value even = vector::ShuffleOp::create(b, parts[i], parts[i + d], upper);
+        Value odd = vector::ShuffleOp::create(b, parts[i], parts[i + d], lower);
+        parts[i] = combine(tile::CombiningKind::Add, even, odd);
+      }
+    }
+    TilePoint start(math.constant(0), first, lanes);
+    Value total = combine(tile::CombiningKind::Add, parts[0], eval(op.getAcc(), start));
+    for (int64_t m = 0; m < shape.rows; ++m) {
+      Value part = vector::ExtractStridedSliceOp::create(
+          b, total, ArrayRef<int64_t>{m * group}, ArrayRef<int64_t>{group}, ArrayRef<int64_t>{1});
+      vector::StoreOp::create(b, part, dest, ValueRange{math.constant(m), first});
+    }
+  };
+  int64_t whole = shape.columns / group * group;
+  if (whole > 0)
+    buildFor(b, math.constant(0), math.constant(whole), math.constant(group),
+             [&](Value first) { columns(first, group); });
+  if (whole < shape.columns)
+    columns(math.constant(whole), shape.columns - whole);
+}
+
+/// Forward substitution, row by row, columns in vectors.
+void TileLowering::lowerSolve(tile::SolveTriangularOp op) {
+  Value a = bufferOf(op.getA());
+  RankedTensorType type = tileType(op.getResult());
+  TileShape shape = shapeOf(type);
+  VectorType vectorType = vectorOf(type.getElementType());
+  Value x = acquire(shape, type.getElementType());
+  fill(op.getB(), x);
+  eachRow(shape.rows, [&](Value i) {
+    eachVector(shape.columns, {}, [&](Value column, int64_t, MutableArrayRef<Value>) {
+      Value start = vector::LoadOp::create(b, vectorType, x, ValueRange{i, column});
+      auto loop = scf::ForOp::create(b, math.constant(0), i, math.constant(1), start);
+      {
+        OpBuilder::InsertionGuard guard(b);
+        b.setInsertionPointToStart(loop.getBody());
+        Value k = loop.getInductionVar();
+        Value factor = arith::NegFOp::create(b, memref::LoadOp::create(b, a, ValueRange{i, k}));
+        Value factors = vector::BroadcastOp::create(b, vectorType, factor);
+        Value known = vector::LoadOp::create(b, vectorType, x, ValueRange{k, column});
+        Value sum = vector::FMAOp::create(b, factors, known, loop.getRegionIterArg(0));
+        scf::YieldOp::create(b, sum);
+      }
+      vector::StoreOp::create(b, loop.getResult(0), x, ValueRange{i, column});
+    });
+  });
+  bindOwned(op.getResult(), x);
+}
+
+} // namespace heddle

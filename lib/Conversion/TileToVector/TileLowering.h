@@ -1,0 +1,189 @@
+//===- TileLowering.h - one kernel's tiles as buffers and vectors -*- C++ -*-===//
+
+#ifndef HEDDLE_LIB_CONVERSION_TILETOVECTOR_TILELOWERING_H
+#define HEDDLE_LIB_CONVERSION_TILETOVECTOR_TILELOWERING_H
+
+#include "TileAnalysis.h"
+
+#include "../LinalgToVector/LoopUtils.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace heddle {
+
+/// The register tile of the CPU that code is made for.
+struct TileTarget {
+  int64_t lanes, rows, vectors;
+};
+
+/// A vector of a tile: `valid` of its lanes, starting at a row and column, are inside of the tile.
+struct TilePoint {
+  TilePoint(mlir::Value row, mlir::Value column, int64_t valid)
+      : row(row), column(column), valid(valid) {}
+
+  mlir::Value row, column;
+  int64_t valid;
+  llvm::SmallDenseMap<mlir::Value, mlir::Value> known; ///< tiles already computed here
+};
+
+/// A `tile.view` or `tile.gather_view`.
+struct TileView {
+  mlir::Value source;
+  llvm::SmallVector<mlir::Value>
+      indices; ///< for each dimension of the source; null where it is not fixed
+  llvm::SmallVector<mlir::Value> extents;
+  int rowDim = -1, columnDim = -1; ///< kept dimensions of the source
+  int tableDim = -1;               ///< dimension that the table counts
+  bool isPaged = false;
+  mlir::Value table; ///< memref or view
+
+  /// Whether rows of the view are contiguous in memory, and loaded as vectors.
+  bool hasVectors() const;
+};
+
+/// Lowers the body of one kernel at the builder's insertion point.
+class TileLowering {
+public:
+  TileLowering(mlir::ImplicitLocOpBuilder &b, const TileTarget &target, mlir::Block *task)
+      : b(b), math(b), target(target), task(task) {}
+
+  /// What a value of the kernel that is no tile is in the lowered function.
+  void map(mlir::Value from, mlir::Value to) { scalars.map(from, to); }
+  void setGrid(llvm::ArrayRef<mlir::Value> ids, llvm::ArrayRef<mlir::Value> extents);
+
+  /// Lowers all ops of a block but its terminator.
+  mlir::LogicalResult lowerBlock(mlir::Block &block);
+
+  int64_t stackBytes() const { return bytes; }
+
+private:
+  mlir::LogicalResult lowerOp(mlir::Operation *op);
+
+  // ControlFlow.cpp
+  mlir::LogicalResult lowerFor(mlir::scf::ForOp op);
+  mlir::LogicalResult lowerIf(mlir::scf::IfOp op);
+  void yieldCarried(llvm::ArrayRef<mlir::Value> yielded, llvm::ArrayRef<mlir::Value> buffers);
+
+  // ViewsAndMemory.cpp
+  void lowerView(tile::ViewOp op);
+  void lowerGatherView(tile::GatherViewOp op);
+  void lowerLoad(tile::LoadOp op);
+  void lowerStore(tile::StoreOp op);
+  mlir::Value inside(mlir::Value coordinate, mlir::Value extent);
+  /// Whether `count` coordinates from `first` on are inside; null where that is known.
+  mlir::Value allInside(mlir::Value first, int64_t count, mlir::Value extent);
+  /// The table's entry for a row that is inside of the view's extent, and whether it names a row; nulls without a table.
+  std::pair<mlir::Value, mlir::Value> tableEntry(const TileView &view, mlir::Value row,
+                                                 mlir::Value isInside);
+  llvm::SmallVector<mlir::Value> address(const TileView &view, mlir::Value row, mlir::Value entry,
+                                         mlir::Value column);
+  void loadRow(const TileView &view, mlir::Value row, mlir::Value entry, mlir::Value firstColumn,
+               int64_t columns, mlir::Value buffer, mlir::Value bufferRow, mlir::Value pad);
+  void eachElement(const TileView &view, mlir::ValueRange indices, TileShape shape, bool isChecked,
+                   llvm::function_ref<void(mlir::ValueRange, mlir::Value, mlir::Value)> inBounds,
+                   llvm::function_ref<void(mlir::Value, mlir::Value)> outside);
+  mlir::Value tailMask(int64_t valid);
+  mlir::Value insideMask(mlir::Value column, mlir::Value extent, int64_t valid);
+
+  // Dots.cpp
+  /// Where a row of a matrix begins, in a buffer or in memory.
+  struct MatrixRow {
+    mlir::Value source;
+    llvm::SmallVector<mlir::Value> first;
+    unsigned columnDim;
+  };
+  mlir::LogicalResult lowerDot(tile::DotOp op);
+  /// Whether a product has few rows, b transposed, and starts from equal elements.
+  bool takesDotForm(tile::DotOp op);
+  void dotForm(tile::DotOp op, mlir::Value a);
+  /// Whether a loaded tile has no buffer, since the one product that needs it reads memory.
+  bool isDirect(tile::LoadOp load);
+  MatrixRow rowOf(mlir::Value tile, mlir::Value row);
+  /// `valid` elements of a row from `column` on, zeros after them, converted for sums in `element`.
+  mlir::Value loadFrom(const MatrixRow &row, mlir::Value column, int64_t valid, mlir::Type element);
+  mlir::Value widened(mlir::Value value, mlir::Type element);
+  mlir::Value multiplyAdd(mlir::Value x, mlir::Value y, mlir::Value sum);
+  void registerTile(tile::DotOp op, mlir::Value a, mlir::Value panel, mlir::Value dest,
+                    mlir::Value row, int64_t rows, mlir::Value column,
+                    llvm::ArrayRef<int64_t> valid);
+  void lowerSolve(tile::SolveTriangularOp op);
+
+  // Elementwise.cpp
+  mlir::Value eval(mlir::Value tile, TilePoint &point);
+  /// Like `eval`, in the type that buffers keep.
+  mlir::Value evalStored(mlir::Value tile, TilePoint &point);
+  mlir::Value evalVirtual(mlir::Value tile, TilePoint &point);
+  mlir::Value evalElementwise(mlir::Operation *op, TilePoint &point);
+  mlir::Value evalIota(tile::IotaOp op, TilePoint &point);
+  mlir::Value evalSlice(tile::SliceOp op, TilePoint &point);
+  /// Element `index` of a tile of rank 1.
+  mlir::Value elementAt(mlir::Value tile, mlir::Value index);
+  /// Computes a tile into a buffer, or a part of one.
+  void fill(mlir::Value tile, mlir::Value buffer, int64_t rowOffset = 0, int64_t columnOffset = 0);
+  void lowerElementwise(mlir::Operation *op);
+  void lowerConstant(mlir::arith::ConstantOp op);
+
+  // Reductions.cpp
+  void lowerReduce(tile::ReduceOp op);
+  void reduceColumns(tile::ReduceOp op);
+  void lowerScan(tile::ScanOp op);
+  mlir::Value neutral(tile::CombiningKind kind, mlir::Type type);
+  mlir::Value combine(tile::CombiningKind kind, mlir::Value x, mlir::Value y);
+  mlir::Value horizontal(tile::CombiningKind kind, mlir::Value vector);
+  /// `vector` with the neutral element in the lanes outside of the tile.
+  mlir::Value withNeutralTail(tile::CombiningKind kind, mlir::Value vector, int64_t valid);
+
+  // Shapes.cpp
+  void lowerTranspose(tile::TransposeOp op);
+  void lowerConcat(tile::ConcatOp op);
+  void transposeInto(mlir::Value from, TileShape shape, mlir::Value to);
+
+  // TileLowering.cpp: buffers
+  mlir::Value acquire(TileShape shape, mlir::Type element);
+  void release(mlir::Value buffer);
+  void releaseAt(mlir::Operation *op);
+  /// The buffer of a tile; a virtual one is computed into a buffer that lives until the current op is lowered.
+  mlir::Value bufferOf(mlir::Value tile);
+  mlir::Value temporary(TileShape shape, mlir::Type element);
+  /// The buffer that an op writes its result to: that of the loop that carries the result on, if the value carried so far is not
+  /// read any more. `readsInPlace`: the op reads each element of the carried value before it writes it.
+  mlir::Value bind(mlir::Value result, bool readsInPlace = false);
+  void bindOwned(mlir::Value result, mlir::Value buffer);
+  mlir::Value carriedBufferFor(mlir::Value result, bool readsInPlace);
+
+  // TileLowering.cpp: vectors and loops
+  mlir::Type storageOf(mlir::Type element);
+  mlir::VectorType vectorOf(mlir::Type element) {
+    return mlir::VectorType::get({target.lanes}, element);
+  }
+  mlir::Value toStorage(mlir::Value value, mlir::Type element);
+  mlir::Value fromStorage(mlir::Value value, mlir::Type element);
+  mlir::Value scalar(mlir::Value value) { return scalars.lookupOrDefault(value); }
+  void eachRow(int64_t rows, llvm::function_ref<void(mlir::Value)> body);
+  /// Calls `body(column, valid, carried)` for the vectors of a row; returns the carried values.
+  llvm::SmallVector<mlir::Value> eachVector(
+      int64_t columns, mlir::ValueRange carried,
+      llvm::function_ref<void(mlir::Value, int64_t, llvm::MutableArrayRef<mlir::Value>)> body);
+
+  mlir::ImplicitLocOpBuilder &b;
+  IndexMath math;
+  TileTarget target;
+  mlir::Block *task; ///< where stack buffers are made
+  mlir::IRMapping scalars;
+  llvm::SmallVector<mlir::Value> programIds, programs;
+  llvm::DenseMap<mlir::Value, TileView> views;
+  llvm::DenseMap<mlir::Value, mlir::Value> buffers;
+  llvm::DenseMap<mlir::Type, llvm::SmallVector<mlir::Value>> freeBuffers;
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Value>> releases;
+  llvm::SmallPtrSet<mlir::Operation *, 8> lowered; ///< reductions computed with their operand
+  llvm::SmallVector<mlir::Value> temporaries;
+  int64_t bytes = 0;
+};
+
+} // namespace heddle
+
+#endif // HEDDLE_LIB_CONVERSION_TILETOVECTOR_TILELOWERING_H

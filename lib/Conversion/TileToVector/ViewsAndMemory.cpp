@@ -1,0 +1,342 @@
+//===- ViewsAndMemory.cpp - views, loads and stores -----------------------===//
+//
+// Where the columns of a view are contiguous in memory, a row is loaded and stored as vectors: under a mask if it crosses the edge
+// of the view, not at all if it is outside. Other views go element by element. Coordinates are index values, 64 bits, and may be
+// negative: one unsigned comparison checks both ends.
+//
+//===----------------------------------------------------------------------===//
+
+#include "TileLowering.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+using namespace mlir;
+
+namespace heddle {
+
+bool TileView::hasVectors() const {
+  auto type = cast<MemRefType>(source.getType());
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  return columnDim >= 0 && columnDim + 1 == type.getRank() &&
+         succeeded(type.getStridesAndOffset(strides, offset)) && strides.back() == 1 &&
+         type.getElementTypeBitWidth() % 8 == 0;
+}
+
+//===----------------------------------------------------------------------===//
+// Views
+//===----------------------------------------------------------------------===//
+
+void TileLowering::lowerView(tile::ViewOp op) {
+  TileView view;
+  view.source = scalar(op.getSource());
+  int64_t rank = op.getSource().getType().getRank();
+  ArrayRef<int64_t> kept = op.getKeptDims();
+  auto fixed = op.getIndices().begin();
+  for (int64_t dim = 0; dim < rank; ++dim) {
+    if (llvm::is_contained(kept, dim)) {
+      view.indices.push_back(nullptr);
+      view.extents.push_back(b.createOrFold<memref::DimOp>(view.source, dim));
+    } else {
+      view.indices.push_back(scalar(*fixed++));
+    }
+  }
+  view.columnDim = kept.back();
+  if (kept.size() == 2)
+    view.rowDim = kept.front();
+  views[op.getView()] = view;
+}
+
+void TileLowering::lowerGatherView(tile::GatherViewOp op) {
+  TileView view;
+  view.source = scalar(op.getSource());
+  view.tableDim = op.getTableDim();
+  view.isPaged = op.getPaged();
+  Value table = op.getTable();
+  Value entries;
+  if (auto found = views.find(table); found != views.end()) {
+    view.table = table;
+    entries = found->second.extents[0];
+  } else {
+    view.table = scalar(table);
+    entries = b.createOrFold<memref::DimOp>(view.table, 0);
+  }
+  if (op.getRows())
+    entries = scalar(op.getRows());
+  else if (view.isPaged)
+    entries = math.mul(entries, b.createOrFold<memref::DimOp>(view.source, view.tableDim + 1));
+  view.extents.push_back(entries);
+
+  int64_t rank = op.getSource().getType().getRank();
+  auto fixed = op.getIndices().begin();
+  for (int64_t dim = 0; dim < rank; ++dim) {
+    bool isKept = llvm::is_contained(op.getKeptDims(), dim);
+    bool isTable = dim == view.tableDim || (view.isPaged && dim == view.tableDim + 1);
+    view.indices.push_back(isKept || isTable ? Value() : scalar(*fixed++));
+    if (isKept) {
+      view.columnDim = dim;
+      view.extents.push_back(b.createOrFold<memref::DimOp>(view.source, dim));
+    }
+  }
+  views[op.getView()] = view;
+}
+
+std::pair<Value, Value> TileLowering::tableEntry(const TileView &view, Value row, Value isInside) {
+  if (view.tableDim < 0)
+    return {};
+  auto load = [&]() -> Value {
+    Value index = row;
+    if (view.isPaged)
+      index = math.floorDiv(row, b.createOrFold<memref::DimOp>(view.source, view.tableDim + 1));
+    Value entry;
+    if (auto found = views.find(view.table); found != views.end()) {
+      const TileView &table = found->second;
+      Value inner = tableEntry(table, index, nullptr).first;
+      entry = memref::LoadOp::create(b, table.source, address(table, index, inner, index));
+    } else {
+      entry = memref::LoadOp::create(b, view.table, index);
+    }
+    return arith::IndexCastOp::create(b, b.getIndexType(), entry);
+  };
+  Value entry;
+  if (isInside) {
+    auto branch = scf::IfOp::create(b, b.getIndexType(), isInside, /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    scf::YieldOp::create(b, load());
+    b.setInsertionPointToStart(branch.elseBlock());
+    scf::YieldOp::create(b, math.constant(-1));
+    entry = branch.getResult(0);
+  } else {
+    entry = load();
+  }
+  return {entry, math.lessEqual(math.constant(0), entry)};
+}
+
+SmallVector<Value> TileLowering::address(const TileView &view, Value row, Value entry,
+                                         Value column) {
+  SmallVector<Value> indices(view.indices);
+  if (view.rowDim >= 0)
+    indices[view.rowDim] = row;
+  if (view.columnDim >= 0)
+    indices[view.columnDim] = column;
+  if (view.tableDim >= 0) {
+    indices[view.tableDim] = entry;
+    if (view.isPaged)
+      indices[view.tableDim + 1] =
+          math.rem(row, b.createOrFold<memref::DimOp>(view.source, view.tableDim + 1));
+  }
+  return indices;
+}
+
+//===----------------------------------------------------------------------===//
+// Edges
+//===----------------------------------------------------------------------===//
+
+Value TileLowering::inside(Value coordinate, Value extent) {
+  return b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::ult, coordinate, extent);
+}
+
+Value TileLowering::allInside(Value first, int64_t count, Value extent) {
+  std::optional<int64_t> start = getConstantIntValue(first), end = getConstantIntValue(extent);
+  if (start && end && *start >= 0 && *start + count <= *end)
+    return nullptr;
+  Value low = math.lessEqual(math.constant(0), first);
+  Value high = math.lessEqual(math.add(first, math.constant(count)), extent);
+  return b.createOrFold<arith::AndIOp>(low, high);
+}
+
+Value TileLowering::tailMask(int64_t valid) {
+  SmallVector<bool> lanes(target.lanes);
+  std::fill_n(lanes.begin(), valid, true);
+  return arith::ConstantOp::create(b, DenseElementsAttr::get(vectorOf(b.getI1Type()), lanes));
+}
+
+/// The lanes of a vector at `column` that are inside of the view, and among the first `valid`.
+Value TileLowering::insideMask(Value column, Value extent, int64_t valid) {
+  VectorType type = vectorOf(b.getI1Type());
+  Value zero = math.constant(0);
+  Value end = math.min(math.max(math.sub(extent, column), zero), math.constant(valid));
+  Value mask = vector::CreateMaskOp::create(b, type, end);
+  if (std::optional<int64_t> constant = getConstantIntValue(column); constant && *constant >= 0)
+    return mask;
+  Value begin = math.min(math.max(math.sub(zero, column), zero), math.constant(target.lanes));
+  Value before = vector::CreateMaskOp::create(b, type, begin);
+  Value all = tailMask(target.lanes);
+  return arith::AndIOp::create(b, mask, arith::XOrIOp::create(b, before, all));
+}
+
+/// Calls `inBounds(address, row, column)` for the elements of a tile that are inside of the view, and `outside` for the others.
+void TileLowering::eachElement(const TileView &view, ValueRange indices, TileShape shape,
+                               bool isChecked,
+                               function_ref<void(ValueRange, Value, Value)> inBounds,
+                               function_ref<void(Value, Value)> outside) {
+  eachRow(shape.rows, [&](Value r) {
+    buildFor(b, math.constant(0), math.constant(shape.columns), math.constant(1), [&](Value c) {
+      Value row, column, isInside;
+      if (indices.size() == 2)
+        row = math.add(indices[0], r);
+      else if (view.columnDim < 0)
+        row = math.add(indices[0], c);
+      if (view.columnDim >= 0)
+        column = math.add(indices.back(), c);
+      if (isChecked && row)
+        isInside = inside(row, view.extents.front());
+      if (isChecked && column) {
+        Value columnInside = inside(column, view.extents.back());
+        isInside = isInside ? b.createOrFold<arith::AndIOp>(isInside, columnInside) : columnInside;
+      }
+      auto [entry, isNamed] = tableEntry(view, row, isInside);
+      if (isChecked && isNamed)
+        isInside = isNamed;
+      auto access = [&, entry = entry] { inBounds(address(view, row, entry, column), r, c); };
+      if (!isInside)
+        access();
+      else if (outside)
+        buildIf(b, isInside, access, [&] { outside(r, c); });
+      else
+        buildIf(b, isInside, access);
+    });
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Loads and stores
+//===----------------------------------------------------------------------===//
+
+void TileLowering::loadRow(const TileView &view, Value row, Value entry, Value firstColumn,
+                           int64_t columns, Value buffer, Value bufferRow, Value pad) {
+  Type element = getElementTypeOrSelf(view.source.getType());
+  VectorType type = vectorOf(element);
+  Value extent = view.extents.back();
+  Value otherwise = pad ? Value(vector::BroadcastOp::create(b, type, pad))
+                        : Value(arith::ConstantOp::create(b, b.getZeroAttr(type)));
+  auto load = [&](bool isMasked) {
+    eachVector(columns, {}, [&](Value column, int64_t valid, MutableArrayRef<Value>) {
+      Value at = math.add(firstColumn, column);
+      SmallVector<Value> from = address(view, row, entry, at);
+      Value loaded;
+      if (isMasked)
+        loaded = vector::MaskedLoadOp::create(b, type, view.source, from,
+                                              insideMask(at, extent, valid), otherwise);
+      else if (valid < target.lanes)
+        loaded =
+            vector::MaskedLoadOp::create(b, type, view.source, from, tailMask(valid), otherwise);
+      else
+        loaded = vector::LoadOp::create(b, type, view.source, from);
+      vector::StoreOp::create(b, toStorage(loaded, element), buffer, ValueRange{bufferRow, column});
+    });
+  };
+  Value whole = pad ? allInside(firstColumn, columns, extent) : Value();
+  if (!whole)
+    return load(/*isMasked=*/false);
+  buildIf(b, whole, [&] { load(false); }, [&] { load(true); });
+}
+
+void TileLowering::lowerLoad(tile::LoadOp op) {
+  if (isDirect(op))
+    return;
+  const TileView view = views.lookup(op.getView());
+  RankedTensorType type = tileType(op.getResult());
+  Type element = type.getElementType();
+  TileShape shape = shapeOf(type);
+  Value buffer = bind(op.getResult());
+  Value pad = op.getPad() ? scalar(op.getPad()) : Value();
+  SmallVector<Value> indices;
+  for (Value index : op.getIndices())
+    indices.push_back(scalar(index));
+
+  if (!view.hasVectors()) {
+    eachElement(
+        view, indices, shape, /*isChecked=*/pad != nullptr,
+        [&](ValueRange from, Value r, Value c) {
+          Value loaded = memref::LoadOp::create(b, view.source, from);
+          memref::StoreOp::create(b, toStorage(loaded, element), buffer, ValueRange{r, c});
+        },
+        [&](Value r, Value c) {
+          memref::StoreOp::create(b, toStorage(pad, element), buffer, ValueRange{r, c});
+        });
+    return;
+  }
+  bool hasRows = type.getRank() == 2;
+  bool checksRows = pad && hasRows && allInside(indices[0], shape.rows, view.extents[0]);
+  eachRow(shape.rows, [&](Value r) {
+    Value row = hasRows ? math.add(indices[0], r) : Value();
+    Value isInside = checksRows ? inside(row, view.extents[0]) : Value();
+    auto [entry, isNamed] = tableEntry(view, row, isInside);
+    if (pad && isNamed)
+      isInside = isNamed;
+    auto load = [&, entry = entry] {
+      loadRow(view, row, entry, indices.back(), shape.columns, buffer, r, pad);
+    };
+    if (!isInside)
+      return load();
+    buildIf(b, isInside, load, [&] {
+      Value none =
+          vector::BroadcastOp::create(b, vectorOf(storageOf(element)), toStorage(pad, element));
+      eachVector(shape.columns, {}, [&](Value column, int64_t, MutableArrayRef<Value>) {
+        vector::StoreOp::create(b, none, buffer, ValueRange{r, column});
+      });
+    });
+  });
+}
+
+void TileLowering::lowerStore(tile::StoreOp op) {
+  const TileView view = views.lookup(op.getView());
+  Value tile = op.getTile();
+  RankedTensorType type = tileType(tile);
+  Type element = type.getElementType();
+  TileShape shape = shapeOf(type);
+  SmallVector<Value> indices;
+  for (Value index : op.getIndices())
+    indices.push_back(scalar(index));
+
+  if (!view.hasVectors()) {
+    Value buffer = bufferOf(tile);
+    eachElement(
+        view, indices, shape, /*isChecked=*/true,
+        [&](ValueRange to, Value r, Value c) {
+          Value stored = memref::LoadOp::create(b, buffer, ValueRange{r, c});
+          memref::StoreOp::create(b, fromStorage(stored, element), view.source, to);
+        },
+        nullptr);
+    return;
+  }
+  bool hasRows = type.getRank() == 2;
+  Value extent = view.extents.back();
+  bool checksRows = hasRows && allInside(indices[0], shape.rows, view.extents[0]);
+  Value wholeRow = allInside(indices.back(), shape.columns, extent);
+  eachRow(shape.rows, [&](Value r) {
+    Value row = hasRows ? math.add(indices[0], r) : Value();
+    Value isInside = checksRows ? inside(row, view.extents[0]) : Value();
+    auto [entry, isNamed] = tableEntry(view, row, isInside);
+    if (isNamed)
+      isInside = isNamed;
+    auto store = [&, entry = entry] {
+      eachVector(shape.columns, {}, [&](Value column, int64_t valid, MutableArrayRef<Value>) {
+        TilePoint point{r, column, valid};
+        Value value = eval(tile, point);
+        Value at = math.add(indices.back(), column);
+        SmallVector<Value> to = address(view, row, entry, at);
+        auto storeMasked = [&](Value mask) {
+          vector::MaskedStoreOp::create(b, view.source, to, mask, value);
+        };
+        auto storeWhole = [&] {
+          if (valid < target.lanes)
+            storeMasked(tailMask(valid));
+          else
+            vector::StoreOp::create(b, value, view.source, to);
+        };
+        if (!wholeRow)
+          return storeWhole();
+        buildIf(b, wholeRow, storeWhole, [&] { storeMasked(insideMask(at, extent, valid)); });
+      });
+    };
+    if (!isInside)
+      return store();
+    buildIf(b, isInside, store);
+  });
+}
+
+} // namespace heddle

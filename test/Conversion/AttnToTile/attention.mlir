@@ -1,0 +1,66 @@
+// RUN: heddle-opt %s --attn-to-tile --canonicalize --cse | FileCheck %s
+
+// CHECK-LABEL: func.func @causal
+// CHECK-SAME: %[[Q:[^:]*]]: tensor<?x?x8x64xf16>, %[[K:[^:]*]]: tensor<?x?x2x64xf16>, %[[V:[^:]*]]: tensor<?x?x2x48xf16>
+func.func @causal(%q: tensor<?x?x8x64xf16>, %k: tensor<?x?x2x64xf16>, %v: tensor<?x?x2x48xf16>)
+    -> (tensor<?x?x8x48xf16>, tensor<?x8x?xf32>) {
+  // CHECK: %[[BATCH:.*]] = tensor.dim %[[Q]], %c0
+  // CHECK: %[[OF_KEY:.*]] = tensor.dim %[[K]], %c0
+  // CHECK: %[[SAME:.*]] = arith.cmpi eq, %[[OF_KEY]], %[[BATCH]]
+  // CHECK: attn.require %[[SAME]], "attention: dimension 0 of key is {0}, expected {1} as in dimension 0 of query"
+  // CHECK: attn.require %{{.*}}, "attention: dimension 0 of value is {0}, expected {1} as in dimension 0 of query"
+  // CHECK: attn.require %{{.*}}, "attention: dimension 1 of value is {0}, expected {1} as in dimension 1 of key"
+  // CHECK: %[[BLOCKS:.*]] = arith.ceildivui %{{.*}}, %c64
+  // CHECK: %[[HEADS:.*]] = arith.muli %[[BATCH]], %c8
+  // CHECK: %[[PROGRAMS:.*]] = arith.muli %[[BLOCKS]], %[[HEADS]]
+  // CHECK: tile.dispatch @attention grid(%[[PROGRAMS]], %c1, %c1)
+  // CHECK-SAME: ins(%[[Q]], %[[K]], %[[V]] : {{.*}}) outs(%{{.*}}, %{{.*}} : tensor<?x?x8x48xf16>, tensor<?x8x?xf32>)
+  %o, %lse = attn.attention %q, %k, %v {causal, return_lse}
+      : (tensor<?x?x8x64xf16>, tensor<?x?x2x64xf16>, tensor<?x?x2x48xf16>) -> (tensor<?x?x8x48xf16>, tensor<?x8x?xf32>)
+  return %o, %lse : tensor<?x?x8x48xf16>, tensor<?x8x?xf32>
+}
+
+// CHECK-LABEL: tile.kernel private @attention(
+// CHECK-SAME: %[[Q:[^:]*]]: memref<?x?x?x?xf16, strided<[?, ?, ?, 1], offset: ?>>, %[[K:[^:]*]]: memref<
+// CHECK-SAME: %[[LSE:[a-z0-9]*]]: memref<?x?x?xf32, strided<[?, ?, 1], offset: ?>>) config <block = [64, 64]> {
+// CHECK-DAG: %[[NONE:.*]] = arith.constant dense<0xFF800000> : tensor<64xf32>
+// CHECK-DAG: %[[FACTOR:.*]] = arith.constant dense<0.180336878> : tensor<64x64xf32>
+// CHECK: %[[PROGRAM:.*]] = tile.program_id x
+// CHECK: %[[KEYS:.*]] = memref.dim %[[K]], %c1
+// CHECK: memref.subview %[[K]][%{{.*}}, 0, %{{.*}}, 0] [1, %[[KEYS]], 1, 64] [1, 1, 1, 1] : {{.*}} to memref<?x64xf16, strided<[?, 1], offset: ?>>
+// CHECK: %[[QUERIES:.*]] = tile.load %{{.*}} pad(%{{.*}}) : !tile.view<?x64xf16> -> tensor<64x64xf16>
+
+// Blocks that all queries see: no mask, no padding, no guard.
+// CHECK: scf.for %[[N:.*]] = %c0 to %[[FULL:.*]] step %c64 iter_args(%[[ACC:.*]] = %{{.*}}, %[[MAX:.*]] = %[[NONE]], %[[SUM:.*]] = %{{.*}})
+// CHECK-NOT: pad(
+// CHECK-NOT: arith.select
+// CHECK:   %[[S:.*]] = tile.dot %[[QUERIES]], %{{.*}} {transpose_b} : tensor<64x64xf16>, tensor<64x64xf16> -> tensor<64x64xf32>
+// CHECK:   %[[BLOCK_MAX:.*]] = tile.reduce max %[[S]] along 1
+// CHECK:   %[[SCALED:.*]] = arith.mulf %[[BLOCK_MAX]], %{{.*}} : tensor<64xf32>
+// CHECK:   %[[NEW_MAX:.*]] = arith.maximumf %[[MAX]], %[[SCALED]]
+// CHECK:   %[[NEGATED:.*]] = arith.negf %[[NEW_MAX]]
+// CHECK:   %[[BASES:.*]] = tile.broadcast %[[NEGATED]] along 1
+// CHECK:   %[[LOGS:.*]] = math.fma %[[S]], %[[FACTOR]], %[[BASES]]
+// CHECK:   %[[W:.*]] = math.exp2 %[[LOGS]]
+// CHECK:   arith.subf %[[MAX]], %[[NEW_MAX]]
+// CHECK:   tile.reduce add %[[W]] along 1
+// CHECK:   %[[ROUNDED:.*]] = arith.truncf %[[W]] : tensor<64x64xf32> to tensor<64x64xf16>
+// CHECK:   tile.dot %[[ROUNDED]], %{{.*}} : tensor<64x64xf16>, tensor<64x48xf16> -> tensor<64x48xf32>
+
+// The others.
+// CHECK: scf.for %[[N:.*]] = %[[FULL]] to %{{.*}} step %c64
+// CHECK:   tile.load {{.*}} pad(
+// CHECK:   %[[S:.*]] = tile.dot
+// CHECK:   %[[COLUMN:.*]] = tile.iota along 1 : tensor<64x64xi32>
+// CHECK:   %[[FIRST:.*]] = arith.subi %{{.*}}, %[[N]] : index
+// CHECK:   %[[LAST:.*]] = tile.iota along 0 start(%[[FIRST]]) : tensor<64x64xi32>
+// CHECK:   %[[VISIBLE:.*]] = arith.cmpi sle, %[[COLUMN]], %[[LAST]]
+// CHECK:   arith.select %[[VISIBLE]], %[[S]], %{{.*}}
+// CHECK:   %[[EMPTY:.*]] = arith.cmpf oeq, %{{.*}}, %[[NONE]]
+// CHECK:   arith.select %[[EMPTY]]
+
+// CHECK: arith.truncf %{{.*}} : tensor<64x48xf32> to tensor<64x48xf16>
+// CHECK: tile.store %{{.*}} : tensor<64x48xf16>, !tile.view<?x48xf16>
+// CHECK: tile.view %[[LSE]][%{{.*}}, %{{.*}}, :]
+// CHECK: tile.store %{{.*}} : tensor<64xf32>, !tile.view<?xf32>
+// CHECK: tile.return
