@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Compiles what the stored results of test/goldens describe, runs it on every CPU variant of this machine, and compares each output.
+# Compiles what the stored results of test/goldens describe, once as tile kernels and once as the reference, runs it on every CPU variant of
+# this machine, and compares each output.
 #
 #   scripts/test-goldens.sh                 everything, in f32
 #   scripts/test-goldens.sh PATH...         files or model folders
@@ -25,8 +26,11 @@ for path in "${paths[@]}"; do
   log=$results/goldens.log
   start=$SECONDS
   status=0
-  # shellcheck disable=SC2086
-  "$bin/heddle-check-goldens" ${HEDDLE_GOLDEN_OPTIONS:-} "$path" >"$log" 2>&1 || status=$?
+  : >"$log"
+  for kernels in tile reference; do
+    # shellcheck disable=SC2086
+    "$bin/heddle-check-goldens" --kernels=$kernels ${HEDDLE_GOLDEN_OPTIONS:-} "$path" >>"$log" 2>&1 || status=$?
+  done
   passed=$(grep -c ': ok' "$log") || true
   failed=$(grep -c ': FAILED' "$log") || true
   sed -n 's/^\(.*\): FAILED.*/failure goldens: \1/p' "$log" >>"$suite_file"

@@ -18,7 +18,7 @@ struct Session {
   DType type = DType::F32;
   std::vector<std::string> variants;
   AccumulateType accumulate = AccumulateType::F32;
-  KernelSource kernels = KernelSource::Reference;
+  KernelSource kernels = defaultKernels;
   int32_t threads = 0;
   bool verbose = false;
   ModuleLoader loader;

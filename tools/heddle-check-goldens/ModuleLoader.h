@@ -29,7 +29,7 @@ private:
 struct LoadOptions {
   std::vector<std::string> variants{"avx2", "avx512"};
   AccumulateType accumulate = AccumulateType::F32;
-  KernelSource kernels = KernelSource::Reference;
+  KernelSource kernels = defaultKernels;
 };
 
 /// Turns IR into modules of this process.

@@ -32,10 +32,10 @@ static cl::opt<AccumulateType>
                cl::values(clEnumValN(AccumulateType::F32, "f32", "32 bits (default)"),
                           clEnumValN(AccumulateType::F64, "f64", "64 bits")));
 static cl::opt<KernelSource> kernels(
-    "kernels", cl::cat(category), cl::init(KernelSource::Reference), cl::desc("Code of attn ops"),
-    cl::values(clEnumValN(KernelSource::Reference, "reference",
-                          "formulas on whole tensors (default)"),
-               clEnumValN(KernelSource::Tile, "tile", "tile kernels, where there are some")));
+    "kernels", cl::cat(category), cl::init(defaultKernels), cl::desc("Code of attn ops"),
+    cl::values(clEnumValN(KernelSource::Reference, "reference", "formulas on whole tensors"),
+               clEnumValN(KernelSource::Tile, "tile",
+                          "tile kernels, where there are some (default)")));
 static cl::list<std::string>
     variants("cpu-variants", cl::CommaSeparated, cl::cat(category), cl::value_desc("list"),
              cl::desc("CPU variants to check, each in a module of its own: avx2, avx512 (default: "

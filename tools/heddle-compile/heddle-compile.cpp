@@ -59,12 +59,12 @@ static cl::opt<heddle::AccumulateType>
                cl::values(clEnumValN(heddle::AccumulateType::F32, "f32", "32 bits (default)"),
                           clEnumValN(heddle::AccumulateType::F64, "f64", "64 bits")));
 static cl::opt<heddle::KernelSource>
-    kernels("kernels", cl::cat(category), cl::init(heddle::KernelSource::Reference),
+    kernels("kernels", cl::cat(category), cl::init(heddle::defaultKernels),
             cl::desc("Code of attn ops; with --accumulate=f64 always the reference"),
             cl::values(clEnumValN(heddle::KernelSource::Reference, "reference",
-                                  "formulas on whole tensors (default)"),
+                                  "formulas on whole tensors"),
                        clEnumValN(heddle::KernelSource::Tile, "tile",
-                                  "tile kernels, where there are some")));
+                                  "tile kernels, where there are some (default)")));
 static cl::opt<std::string> dumpPasses("dump-passes", cl::cat(category), cl::value_desc("folder"),
                                        cl::desc("Write the IR after every pass that changed it "
                                                 "to this folder"));

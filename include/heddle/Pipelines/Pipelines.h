@@ -21,6 +21,9 @@ namespace heddle {
 /// Where the code of attn ops comes from: linalg on whole tensors, or kernels on tiles where there are some.
 enum class KernelSource { Reference, Tile };
 
+/// What compilers of modules use where nothing else is asked for.
+inline constexpr KernelSource defaultKernels = KernelSource::Tile;
+
 struct AttnToLinalgPipelineOptions : mlir::PassPipelineOptions<AttnToLinalgPipelineOptions> {
   Option<AccumulateType> accumulate{
       *this, "accumulate", llvm::cl::init(AccumulateType::F32),
@@ -28,7 +31,7 @@ struct AttnToLinalgPipelineOptions : mlir::PassPipelineOptions<AttnToLinalgPipel
       llvm::cl::values(clEnumValN(AccumulateType::F32, "f32", "32 bits"),
                        clEnumValN(AccumulateType::F64, "f64", "64 bits"))};
   Option<KernelSource> kernels{
-      *this, "kernels", llvm::cl::init(KernelSource::Reference),
+      *this, "kernels", llvm::cl::init(defaultKernels),
       llvm::cl::desc("Code of attn ops; accumulate=f64 is always the reference"),
       llvm::cl::values(
           clEnumValN(KernelSource::Reference, "reference", "linalg on tensors"),

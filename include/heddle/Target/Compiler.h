@@ -25,7 +25,7 @@ struct CompileOptions {
   std::vector<std::string> variants{"avx2", "avx512"}; ///< CPU variants to hold
   int optLevel = 2;                                    ///< LLVM's, 0 to 3
   AccumulateType accumulate = AccumulateType::F32;     ///< arithmetic inside attn ops
-  KernelSource kernels = KernelSource::Reference;      ///< code of attn ops
+  KernelSource kernels = defaultKernels;               ///< code of attn ops
   std::string weightsFile; ///< name that the description gives to embedded weights
   std::string launcher;    ///< executable that --emit=exe copies
   bool writeHeader = true;

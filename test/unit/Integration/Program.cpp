@@ -31,18 +31,20 @@ const std::vector<std::string> &hostVariants() {
   return names;
 }
 
-bool Program::compile(const std::string &variant) {
+bool Program::compile(const std::string &variant, KernelSource kernels) {
   Result<mlir::OwningOpRef<mlir::ModuleOp>> parsed = loader().parse(text, "test.mlir");
   if (!parsed) {
     ADD_FAILURE() << parsed.error() << "\n" << text;
     return false;
   }
-  return compile(std::move(*parsed), variant);
+  return compile(std::move(*parsed), variant, kernels);
 }
 
-bool Program::compile(mlir::OwningOpRef<mlir::ModuleOp> parsed, const std::string &variant) {
+bool Program::compile(mlir::OwningOpRef<mlir::ModuleOp> parsed, const std::string &variant,
+                      KernelSource kernels) {
   goldens::LoadOptions options;
   options.variants = {variant};
+  options.kernels = kernels;
   Result<run::Module> loaded = loader().load(*parsed, options);
   if (!loaded) {
     ADD_FAILURE() << loaded.error();

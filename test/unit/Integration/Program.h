@@ -6,6 +6,7 @@
 #include "Array.h"
 #include "EntryText.h"
 #include "Module.h"
+#include "heddle/Pipelines/Pipelines.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -28,10 +29,12 @@ public:
   void add(const std::string &entries) { text += entries; }
 
   /// Compiles for one variant, by default the best of this machine. Failures are gtest failures.
-  bool compile(const std::string &variant = hostVariants().back());
+  bool compile(const std::string &variant = hostVariants().back(),
+               KernelSource kernels = defaultKernels);
   /// The same for a module that was imported.
   bool compile(mlir::OwningOpRef<mlir::ModuleOp> module,
-               const std::string &variant = hostVariants().back());
+               const std::string &variant = hostVariants().back(),
+               KernelSource kernels = defaultKernels);
 
   /// Calls an entry with its arguments in order and as much workspace as it asks for.
   Outcome tryCall(const std::string &entry, const std::vector<Array *> &arguments,

@@ -72,7 +72,8 @@ static AttentionExtents randomExtents(Random &random) {
 }
 
 /// Configurations of one variant; number = spec * kCallsPerSpec + call.
-static void checkAll(const std::string &variant, int64_t seed, std::optional<int64_t> only) {
+static void checkAll(const std::string &variant, KernelSource kernels, int64_t seed,
+                     std::optional<int64_t> only) {
   Program program;
   std::vector<AttentionSpec> specs;
   for (int64_t i = 0; i < kSpecs; ++i) {
@@ -81,7 +82,7 @@ static void checkAll(const std::string &variant, int64_t seed, std::optional<int
     if (!only || *only / kCallsPerSpec == i)
       program.add(specs.back().entry("spec" + std::to_string(i)));
   }
-  if (!program.compile(variant))
+  if (!program.compile(variant, kernels))
     return;
   for (int64_t number = 0; number < kSpecs * kCallsPerSpec; ++number) {
     if (only && *only != number)
@@ -93,6 +94,7 @@ static void checkAll(const std::string &variant, int64_t seed, std::optional<int
     std::string reproducer =
         "HEDDLE_RANDOM_SEED=" + std::to_string(seed) + " " + kNumberVariable + "=" +
         std::to_string(number) + " IntegrationTests --gtest_filter=RandomAttention.* # " + variant +
+        (kernels == KernelSource::Tile ? " tile" : " reference") +
         " B=" + std::to_string(extents.batch) + " Lq=" + std::to_string(extents.queries) +
         " Lk=" + std::to_string(extents.keys);
     checkAttention(program, "spec" + std::to_string(number / kCallsPerSpec), spec, inputs,
@@ -102,5 +104,6 @@ static void checkAll(const std::string &variant, int64_t seed, std::optional<int
 
 TEST(RandomAttention, AgreesWithTheFormula) {
   for (const std::string &variant : hostVariants())
-    checkAll(variant, randomSeed(), numberFromEnvironment(kNumberVariable));
+    for (KernelSource kernels : {KernelSource::Tile, KernelSource::Reference})
+      checkAll(variant, kernels, randomSeed(), numberFromEnvironment(kNumberVariable));
 }
