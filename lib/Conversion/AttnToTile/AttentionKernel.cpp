@@ -166,9 +166,8 @@ RunningSoftmax AttentionKernel::step(Index key, KeyBlock kind, const RunningSoft
 
   Tile blockMaximum = emit.rowMax(s);
   Tile maximum = max(before.maximum, blockMaximum * factor);
-  Tile base = scores.mayBeEmpty(kind)
-                  ? select(equal(maximum, -infinity), maximum.constant(0.0), maximum)
-                  : maximum;
+  // A row has seen no key, or only scores that overflowed to -inf.
+  Tile base = select(equal(maximum, -infinity), maximum.constant(0.0), maximum);
   Tile weights = exp2(fma(s, s.constant(factor), emit.repeatColumn(-base, form.blockKeys)));
   Tile decay = exp2(before.maximum - base);
 

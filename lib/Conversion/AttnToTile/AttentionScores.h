@@ -35,11 +35,6 @@ public:
   /// The scores of the keys from `key` on; -inf where a key is hidden.
   Tile apply(Tile products, Index key, KeyBlock kind);
 
-  /// Whether a row of such a block may have no finite score.
-  bool mayBeEmpty(KeyBlock kind) const {
-    return kind == KeyBlock::Edge || form.has(AttentionPart::Bias) || form.has(AttentionPart::Mask);
-  }
-
 private:
   bool holdsScale() const;
   Tile loadScores(AttentionPart part, Index key);

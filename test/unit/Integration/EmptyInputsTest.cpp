@@ -78,6 +78,17 @@ TEST_F(EmptyInputs, MaskedOutRowsAreZero) {
     EXPECT_EQ(isEmptyRow(outputs, row), row != 2) << row;
 }
 
+// Below the range of f32 a score is -inf, also where no mask is applied.
+TEST_F(EmptyInputs, RowsOfOverflowedScoresAreZero) {
+  Random random(9);
+  AttentionInputs inputs = AttentionInputs::random(causal, {1, 130, 130}, random);
+  inputs.query = Array::constant(DType::F32, {1, 130, 1, 64}, 1e30);
+  inputs.key = Array::constant(DType::F32, {1, 130, 1, 64}, -1e30);
+  AttentionOutputs outputs = callAttention(*program, "causal", causal, inputs);
+  for (int64_t row = 0; row < 130; ++row)
+    EXPECT_TRUE(isEmptyRow(outputs, row)) << row;
+}
+
 TEST_F(EmptyInputs, NoKeysGiveZeros) {
   Random random(3);
   for (auto [name, spec] : {std::pair("dense", &dense), std::pair("full", &full)}) {
