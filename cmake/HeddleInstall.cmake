@@ -4,7 +4,6 @@ include(CMakePackageConfigHelpers)
 set(HEDDLE_CMAKE_INSTALL_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/Heddle)
 
 get_property(heddle_libs GLOBAL PROPERTY HEDDLE_LIBS)
-list(REMOVE_ITEM heddle_libs HeddleRuntimeForTests)
 install(TARGETS ${heddle_libs} EXPORT HeddleTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(EXPORT HeddleTargets NAMESPACE Heddle:: DESTINATION ${HEDDLE_CMAKE_INSTALL_DIR})
 

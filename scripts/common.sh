@@ -19,6 +19,15 @@ fail_usage() {
   exit 2
 }
 
+# expect_no_arguments "$@": of a script that has no options but --help.
+expect_no_arguments() {
+  case "${1:-}" in
+    "") ;;
+    -h | --help) print_help; exit 0 ;;
+    *) fail_usage "unknown argument '$1'" ;;
+  esac
+}
+
 # begin_suite NAME: empties the suite's result file.
 begin_suite() {
   suite=$1

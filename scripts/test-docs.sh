@@ -5,11 +5,7 @@
 set -euo pipefail
 source "$(dirname "$0")/common.sh"
 
-case "${1:-}" in
-  "") ;;
-  -h | --help) print_help; exit 0 ;;
-  *) fail_usage "unknown argument '$1'" ;;
-esac
+expect_no_arguments "$@"
 
 generated() {
   local page

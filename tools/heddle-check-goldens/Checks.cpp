@@ -2,9 +2,11 @@
 
 #include "Checks.h"
 
-#include "heddle/Target/CPUVariants.h"
+#include "heddle/Runtime/ModuleRuntime.h"
 
 namespace heddle::goldens {
+
+bool isSupportedByHost(const CPUVariant &variant) { return variant.level <= heddle_rt_cpu_level(); }
 
 void Session::forEachVariant(Report &report,
                              llvm::function_ref<Status(const LoadOptions &)> check) {

@@ -6,12 +6,16 @@
 #include "ModuleLoader.h"
 #include "Report.h"
 
+#include "heddle/Target/CPUVariants.h"
 #include "heddle/TensorIO/Safetensors.h"
 #include "heddle/TensorIO/StrictJson.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace heddle::goldens {
+
+/// Whether the CPU of this machine can run code of the variant, as the modules' own runtime judges it.
+bool isSupportedByHost(const CPUVariant &variant);
 
 /// The command line, and what all files share.
 struct Session {

@@ -1,10 +1,10 @@
 //===- heddle-check-goldens.cpp - checks compiled code against goldens ----===//
 
+#include "../ToolVersion.h"
 #include "Checks.h"
 
 #include "heddle/Target/CPUVariants.h"
 
-#include "llvm/Config/llvm-config.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
@@ -122,9 +122,7 @@ int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   addThreadsOption();
   cl::HideUnrelatedOptions(category);
-  cl::SetVersionPrinter([](llvm::raw_ostream &os) {
-    os << "heddle-check-goldens " HEDDLE_VERSION ", LLVM " LLVM_VERSION_STRING "\n";
-  });
+  heddle::setVersionPrinter("heddle-check-goldens");
   if (!cl::ParseCommandLineOptions(
           argc, argv,
           "Compiles what golden files describe, runs it and compares every output.\n\n"

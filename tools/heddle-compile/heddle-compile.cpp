@@ -1,5 +1,6 @@
 //===- heddle-compile.cpp - compiles models to executable modules ---------===//
 
+#include "../ToolVersion.h"
 #include "EmbedWeights.h"
 #include "InputModule.h"
 
@@ -10,7 +11,6 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Support/Timing.h"
 #include "llvm/ADT/StringSet.h"
-#include "llvm/Config/llvm-config.h"
 #include "llvm/Pass.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
@@ -169,9 +169,7 @@ int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   adoptTimePasses();
   cl::HideUnrelatedOptions(category);
-  cl::SetVersionPrinter([](llvm::raw_ostream &os) {
-    os << "heddle-compile " HEDDLE_VERSION ", LLVM " LLVM_VERSION_STRING "\n";
-  });
+  heddle::setVersionPrinter("heddle-compile");
   if (!cl::ParseCommandLineOptions(
           argc, argv,
           "Compiles a checkpoint folder or attn IR to an executable module.\n\n"

@@ -5,6 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../ToolVersion.h"
+
 #include "heddle/Import/HuggingFace.h"
 
 #include "mlir/IR/AsmState.h"
@@ -12,7 +14,6 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Support/FileUtilities.h"
-#include "llvm/Config/llvm-config.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/ToolOutputFile.h"
@@ -65,9 +66,7 @@ int main(int argc, char **argv) {
                                        clEnumValN(LogitRows::Last, "last", "the last token only")));
   mlir::registerAsmPrinterCLOptions();
   cl::HideUnrelatedOptions(category);
-  cl::SetVersionPrinter([](llvm::raw_ostream &os) {
-    os << "heddle-translate " HEDDLE_VERSION ", LLVM " LLVM_VERSION_STRING "\n";
-  });
+  heddle::setVersionPrinter("heddle-translate");
   if (!cl::ParseCommandLineOptions(argc, argv, kOverview, &llvm::errs()))
     return 2;
   if (!importHF || input.empty()) {

@@ -27,9 +27,6 @@ llvm::ArrayRef<CPUVariant> getCPUVariants();
 /// Null if there is none of that name.
 const CPUVariant *lookupCPUVariant(llvm::StringRef name);
 
-/// Whether the CPU of this machine can run code of the variant.
-bool isSupportedByHost(const CPUVariant &variant);
-
 } // namespace heddle
 
 #endif // HEDDLE_TARGET_CPUVARIANTS_H

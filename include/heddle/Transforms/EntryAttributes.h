@@ -17,7 +17,6 @@ inline constexpr llvm::StringLiteral dimsAttr = "heddle.dims";
 inline constexpr llvm::StringLiteral roleAttr = "heddle.role";
 inline constexpr llvm::StringLiteral updatesAttr = "heddle.updates";
 inline constexpr llvm::StringLiteral modelAttr = "heddle.model";
-inline constexpr llvm::StringLiteral weightsFileAttr = "heddle.weights_file";
 /// On an entry, its name: entries stay different functions even where their code is equal.
 inline constexpr llvm::StringLiteral entryAttr = "heddle.entry";
 

@@ -26,7 +26,11 @@ struct ConvertContractionToVectorPass
   using ConvertContractionToVectorPassBase::ConvertContractionToVectorPassBase;
 
   void runOnOperation() override {
-    if (failed(verifyOptions()))
+    if (failed(verifyTileOptions(getOperation(), lanes,
+                                 {{"rows", rows},
+                                  {"vectors", vectors},
+                                  {"k-block", kBlock},
+                                  {"column-panels", columnPanels}})))
       return signalPassFailure();
     SmallVector<linalg::LinalgOp> ops;
     getOperation().walk([&](linalg::LinalgOp op) { ops.push_back(op); });
@@ -42,21 +46,6 @@ struct ConvertContractionToVectorPass
   }
 
 private:
-  LogicalResult verifyOptions() {
-    for (auto [name, value] : {std::pair<const char *, int64_t>{"lanes", lanes},
-                               {"rows", rows},
-                               {"vectors", vectors},
-                               {"k-block", kBlock},
-                               {"column-panels", columnPanels}})
-      if (value < 1)
-        return getOperation().emitError()
-               << "option '" << name << "' must be positive, is " << value;
-    if (!llvm::isPowerOf2_64(lanes))
-      return getOperation().emitError()
-             << "option 'lanes' must be a power of two, is " << static_cast<int64_t>(lanes);
-    return success();
-  }
-
   void lower(Contraction &c) {
     ImplicitLocOpBuilder b(c.op.getLoc(), c.op);
     ContractionTile tile{lanes, rows, vectors, kBlock, columnPanels, dotRows};

@@ -111,15 +111,36 @@ Value convertFloat(ImplicitLocOpBuilder &b, Value value, Type elementType) {
   return arith::TruncFOp::create(b, to, value);
 }
 
-// Stage d swaps the off-diagonal d x d blocks of every 2d x 2d block.
+LogicalResult verifyTileOptions(Operation *op, int64_t lanes,
+                                ArrayRef<std::pair<StringRef, int64_t>> others) {
+  auto verifyPositive = [&](StringRef name, int64_t value) -> LogicalResult {
+    if (value < 1)
+      return op->emitError() << "option '" << name << "' must be positive, is " << value;
+    return success();
+  };
+  if (failed(verifyPositive("lanes", lanes)))
+    return failure();
+  for (auto [name, value] : others)
+    if (failed(verifyPositive(name, value)))
+      return failure();
+  if (!llvm::isPowerOf2_64(lanes))
+    return op->emitError() << "option 'lanes' must be a power of two, is " << lanes;
+  return success();
+}
+
+std::pair<SmallVector<int64_t>, SmallVector<int64_t>> transposeStage(int64_t size, int64_t d) {
+  SmallVector<int64_t> upper, lower;
+  for (int64_t j = 0; j < size; ++j) {
+    upper.push_back((j & d) == 0 ? j : size + j - d);
+    lower.push_back((j & d) == 0 ? j + d : size + j);
+  }
+  return {upper, lower};
+}
+
 void transposeSquare(ImplicitLocOpBuilder &b, MutableArrayRef<Value> rows) {
   int64_t size = rows.size();
   for (int64_t d = 1; d < size; d *= 2) {
-    SmallVector<int64_t> upper(size), lower(size);
-    for (int64_t j = 0; j < size; ++j) {
-      upper[j] = (j & d) == 0 ? j : size + j - d;
-      lower[j] = (j & d) == 0 ? j + d : size + j;
-    }
+    auto [upper, lower] = transposeStage(size, d);
     for (int64_t i = 0; i < size; ++i) {
       if (i & d)
         continue;

@@ -50,6 +50,15 @@ void buildIf(mlir::ImplicitLocOpBuilder &b, mlir::Value cond, llvm::function_ref
 /// `value` converted to the float type `type`; scalars and vectors.
 mlir::Value convertFloat(mlir::ImplicitLocOpBuilder &b, mlir::Value value, mlir::Type elementType);
 
+/// Emits an error at `op` unless every option is positive and `lanes` is a power of two.
+mlir::LogicalResult verifyTileOptions(mlir::Operation *op, int64_t lanes,
+                                      llvm::ArrayRef<std::pair<llvm::StringRef, int64_t>> others);
+
+/// The two shuffles by which stage d of a transposition swaps the off-diagonal d x d blocks of every 2d x 2d block: of rows i and i + d,
+/// the first gives the new row i and the second the new row i + d.
+std::pair<llvm::SmallVector<int64_t>, llvm::SmallVector<int64_t>> transposeStage(int64_t size,
+                                                                                 int64_t d);
+
 /// Transposes a square of values, one vector a row, a power of two of them.
 void transposeSquare(mlir::ImplicitLocOpBuilder &b, llvm::MutableArrayRef<mlir::Value> rows);
 

@@ -24,7 +24,7 @@ struct ConvertTileToVectorPass : impl::ConvertTileToVectorPassBase<ConvertTileTo
   using ConvertTileToVectorPassBase::ConvertTileToVectorPassBase;
 
   void runOnOperation() override {
-    if (failed(verifyOptions()))
+    if (failed(verifyTileOptions(getOperation(), lanes, {{"rows", rows}, {"vectors", vectors}})))
       return signalPassFailure();
     SmallVector<tile::LaunchOp> launches;
     getOperation().walk([&](tile::LaunchOp launch) { launches.push_back(launch); });
@@ -38,18 +38,6 @@ struct ConvertTileToVectorPass : impl::ConvertTileToVectorPassBase<ConvertTileTo
   }
 
 private:
-  LogicalResult verifyOptions() {
-    for (auto [name, value] :
-         {std::pair<const char *, int64_t>{"lanes", lanes}, {"rows", rows}, {"vectors", vectors}})
-      if (value < 1)
-        return getOperation().emitError()
-               << "option '" << name << "' must be positive, is " << value;
-    if (!llvm::isPowerOf2_64(lanes))
-      return getOperation().emitError()
-             << "option 'lanes' must be a power of two, is " << static_cast<int64_t>(lanes);
-    return success();
-  }
-
   LogicalResult lowerLaunch(tile::LaunchOp launch) {
     auto function = launch->getParentOfType<func::FuncOp>();
     Type pointer = LLVM::LLVMPointerType::get(&getContext());

@@ -244,11 +244,7 @@ void TileLowering::dotForm(tile::DotOp op, Value a) {
       for (int64_t n = 0; n < count; ++n)
         parts[m * group + n] = sums[m * count + n];
     for (int64_t d = 1; d < lanes; d *= 2) {
-      SmallVector<int64_t> upper, lower;
-      for (int64_t j = 0; j < lanes; ++j) {
-        upper.push_back((j & d) == 0 ? j : lanes + j - d);
-        lower.push_back((j & d) == 0 ? j + d : lanes + j);
-      }
+      auto [upper, lower] = transposeStage(lanes, d);
       for (int64_t i = 0; i < lanes; i += 2 * d) {
         Value even = vector::ShuffleOp::create(b, parts[i], parts[i + d], upper);
         Value odd = vector::ShuffleOp::create(b, parts[i], parts[i + d], lower);

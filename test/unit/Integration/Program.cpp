@@ -1,6 +1,7 @@
 //===- Program.cpp - compiles entries and calls them ----------------------===//
 
 #include "Program.h"
+#include "Checks.h"
 
 #include "ModuleLoader.h"
 
@@ -21,7 +22,7 @@ const std::vector<std::string> &hostVariants() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> supported;
     for (const CPUVariant &variant : getCPUVariants())
-      if (isSupportedByHost(variant))
+      if (goldens::isSupportedByHost(variant))
         supported.push_back(variant.name.str());
       else
         std::printf("not tested: CPU variant %s, which this CPU can't run\n",
