@@ -11,7 +11,7 @@ packages=(
   clang-format-22 clang-tidy-22 liblld-22-dev zlib1g-dev libzstd-dev
   cmake ninja-build ccache
   libboost-context-dev libgtest-dev libgmock-dev libbenchmark-dev nlohmann-json3-dev libdlpack-dev
-  python3 git
+  python3 python3-venv git
 )
 
 check_only=0

@@ -12,6 +12,8 @@ case "${1:-}" in
 esac
 
 begin_suite lit
+# Tests that read machine code are skipped without.
+scripts/setup-cuda-tools.sh || true
 paths=()
 for path in "${@:-test}"; do
   path=$(realpath --relative-to="$root" "$path")

@@ -22,37 +22,42 @@ static Type accumulatorType(Type operand) {
   return {};
 }
 
-static LogicalResult verifySameExtent(DotOp op, const char *what, StringRef name, int64_t extent,
-                                      StringRef otherName, int64_t otherExtent) {
+static LogicalResult verifySameExtent(Operation *op, const char *what, StringRef name,
+                                      int64_t extent, StringRef otherName, int64_t otherExtent) {
   if (extent == otherExtent)
     return success();
-  return op.emitOpError() << "expected " << what << " of " << name << " (" << extent
-                          << ") to equal that of " << otherName << " (" << otherExtent << ")";
+  return op->emitOpError() << "expected " << what << " of " << name << " (" << extent
+                           << ") to equal that of " << otherName << " (" << otherExtent << ")";
 }
 
-LogicalResult DotOp::verify() {
-  RankedTensorType a = getA().getType(), b = getB().getType(), acc = getAcc().getType();
-  unsigned aRows = getTransposeA() ? 1 : 0, bRows = getTransposeB() ? 1 : 0;
-  if (failed(
-          verifySameExtent(*this, "K", "b", b.getDimSize(bRows), "a", a.getDimSize(1 - aRows))) ||
-      failed(verifySameExtent(*this, "M", "acc", acc.getDimSize(0), "a", a.getDimSize(aRows))) ||
-      failed(verifySameExtent(*this, "N", "acc", acc.getDimSize(1), "b", b.getDimSize(1 - bRows))))
+LogicalResult heddle::tile::verifyDotTypes(Operation *op, RankedTensorType a, RankedTensorType b,
+                                           RankedTensorType acc, bool transposeA, bool transposeB,
+                                           DotPrecision precision) {
+  unsigned aRows = transposeA ? 1 : 0, bRows = transposeB ? 1 : 0;
+  if (failed(verifySameExtent(op, "K", "b", b.getDimSize(bRows), "a", a.getDimSize(1 - aRows))) ||
+      failed(verifySameExtent(op, "M", "acc", acc.getDimSize(0), "a", a.getDimSize(aRows))) ||
+      failed(verifySameExtent(op, "N", "acc", acc.getDimSize(1), "b", b.getDimSize(1 - bRows))))
     return failure();
 
   Type element = a.getElementType();
   Type accElement = accumulatorType(element);
   if (!accElement)
-    return emitOpError() << "expected operands of f16, bf16, f32, f64 or i8, got " << element;
+    return op->emitOpError() << "expected operands of f16, bf16, f32, f64 or i8, got " << element;
   if (b.getElementType() != element)
-    return emitOpError() << "expected b to have the element type of a (" << element << "), got "
-                         << b.getElementType();
+    return op->emitOpError() << "expected b to have the element type of a (" << element << "), got "
+                             << b.getElementType();
   if (acc.getElementType() != accElement)
-    return emitOpError() << "expected acc to have elements of " << accElement << " for operands of "
-                         << element << ", got " << acc.getElementType();
-  if (getPrecision() != DotPrecision::IEEE && !element.isF32())
-    return emitOpError() << "expected precision " << stringifyDotPrecision(getPrecision())
-                         << " only with operands of f32, got " << element;
+    return op->emitOpError() << "expected acc to have elements of " << accElement
+                             << " for operands of " << element << ", got " << acc.getElementType();
+  if (precision != DotPrecision::IEEE && !element.isF32())
+    return op->emitOpError() << "expected precision " << stringifyDotPrecision(precision)
+                             << " only with operands of f32, got " << element;
   return success();
+}
+
+LogicalResult DotOp::verify() {
+  return verifyDotTypes(*this, getA().getType(), getB().getType(), getAcc().getType(),
+                        getTransposeA(), getTransposeB(), getPrecision());
 }
 
 //===----------------------------------------------------------------------===//

@@ -35,10 +35,13 @@ typedef struct HeddleCompileOptions {
   int optLevel;
   /* Do not write a C header beside the module. */
   bool omitHeader;
+  /* Targets, such as "cpu", "sm_80" and "sim-sm_80"; none: "cpu". */
+  const MlirStringRef *targets;
+  intptr_t numTargets;
 } HeddleCompileOptions;
 
 /* Compiles a module of attn, linalg and func operations to a shared object at `outputPath`. The context must have been made with
- * the dialects of heddleRegisterAllDialects. The module is changed in the process. Errors are diagnostics of its context, to
+ * the dialects of heddleRegisterAllDialects. The module stays as it is. Errors are diagnostics of its context, to
  * which mlirContextAttachDiagnosticHandler listens. `options` may be NULL. */
 MLIR_CAPI_EXPORTED MlirLogicalResult heddleCompileModule(MlirModule module,
                                                          MlirStringRef outputPath,

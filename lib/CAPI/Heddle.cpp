@@ -29,6 +29,10 @@ MlirLogicalResult heddleCompileModule(MlirModule module, MlirStringRef outputPat
       compile.variants.clear();
     for (intptr_t i = 0; i < options->numVariants; ++i)
       compile.variants.push_back(unwrap(options->variants[i]).str());
+    if (options->numTargets)
+      compile.targets.clear();
+    for (intptr_t i = 0; i < options->numTargets; ++i)
+      compile.targets.push_back(unwrap(options->targets[i]).str());
     if (options->optLevel)
       compile.optLevel = options->optLevel;
     compile.writeHeader = !options->omitHeader;

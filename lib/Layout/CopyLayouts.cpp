@@ -10,7 +10,7 @@ namespace heddle::layout {
 static int64_t powerOfTwoPart(int64_t size, int64_t limit) { return std::min(limit, size & -size); }
 
 std::optional<Layout> blockedLayout(int64_t rows, int64_t columns, int64_t vector, int64_t warps,
-                                    std::string *why) {
+                                    std::string *why, int64_t mostLanes) {
   auto fail = [&](std::string text) -> std::optional<Layout> {
     if (why)
       *why = text;
@@ -21,17 +21,19 @@ std::optional<Layout> blockedLayout(int64_t rows, int64_t columns, int64_t vecto
                 std::to_string(columns) + " and " + std::to_string(vector));
   if (warps < 1 || (warps & (warps - 1)))
     return fail("expected the number of warps to be a power of two, got " + std::to_string(warps));
-  int64_t lanesAlong = powerOfTwoPart(columns / vector, 32);
+  int64_t lanesAlong = powerOfTwoPart(columns / vector, mostLanes);
   int64_t lanesDown = powerOfTwoPart(rows, 32 / lanesAlong);
   int64_t warpsDown = powerOfTwoPart(rows / lanesDown, warps);
+  int64_t warpsAlong = powerOfTwoPart(columns / (vector * lanesAlong), warps / warpsDown);
   return Layout::identity(Dim::Register, Dim::Coord1, vector) *
          Layout::identity(Dim::Lane, Dim::Coord1, lanesAlong) *
          Layout::identity(Dim::Lane, Dim::Coord0, lanesDown) *
          Layout::broadcast(Dim::Lane, 32 / (lanesAlong * lanesDown)) *
          Layout::identity(Dim::Warp, Dim::Coord0, warpsDown) *
-         Layout::broadcast(Dim::Warp, warps / warpsDown) *
+         Layout::identity(Dim::Warp, Dim::Coord1, warpsAlong) *
+         Layout::broadcast(Dim::Warp, warps / (warpsDown * warpsAlong)) *
          Layout::identity(Dim::Register, Dim::Coord0, rows / (lanesDown * warpsDown)) *
-         Layout::identity(Dim::Register, Dim::Coord1, columns / (vector * lanesAlong));
+         Layout::identity(Dim::Register, Dim::Coord1, columns / (vector * lanesAlong * warpsAlong));
 }
 
 std::optional<int> asyncCopyBytes(const Layout &registers, const Layout &shared, int elementBits) {

@@ -1,6 +1,7 @@
 //===- Fragments.cpp - register fragments of the tensor cores -------------===//
 
 #include "heddle/Layout/Fragments.h"
+#include "LayoutParts.h"
 
 namespace heddle::layout {
 
@@ -41,10 +42,40 @@ std::optional<Layout> mmaFragment(MmaOperand operand, int k, int inputBits, std:
   return std::nullopt;
 }
 
+static int64_t powerOfTwoPart(int64_t size) { return size & -size; }
+
+Layout spreadBlocks(Dim out, int64_t repeats, int64_t warps) {
+  int64_t adjacent = powerOfTwoPart(repeats);
+  return Layout::identity(Dim::Register, out, adjacent) * Layout::identity(Dim::Warp, out, warps) *
+         Layout::identity(Dim::Register, out, repeats / adjacent);
+}
+
+/// The accumulator: registers count fragments along N first, but warps those along M.
+static Layout accumulatorTile(const Layout &fragment, const MmaTiling &tiling) {
+  LayoutParts parts = LayoutParts::of(fragment);
+  auto count = [&](Dim in, int64_t inStride, Dim out, int64_t outStride, int64_t times) {
+    parts.repeats.push_back({in, inStride, out, outStride, times});
+  };
+  auto spread = [&](Dim out, int64_t repeats, int64_t warps, int64_t registers,
+                    int64_t warpStride) {
+    int64_t adjacent = powerOfTwoPart(repeats), size = fragment.outSize(out);
+    count(Dim::Register, registers, out, size, adjacent);
+    count(Dim::Warp, warpStride, out, size * adjacent, warps);
+    count(Dim::Register, registers * adjacent, out, size * adjacent * warps, repeats / adjacent);
+    parts.outSizes[out] = size * repeats * warps;
+  };
+  int64_t registers = fragment.inSize(Dim::Register);
+  spread(Dim::Coord1, tiling.repeatN, tiling.warpsN, registers, tiling.warpsM);
+  spread(Dim::Coord0, tiling.repeatM, tiling.warpsM, registers * tiling.repeatN, 1);
+  parts.inSizes[Dim::Register] = registers * tiling.repeatN * tiling.repeatM;
+  parts.inSizes[Dim::Warp] = tiling.warpsM * tiling.warpsN;
+  return parts.assemble() * Layout::broadcast(Dim::Warp, tiling.copies);
+}
+
 std::optional<Layout> mmaTile(MmaOperand operand, int k, int inputBits, const MmaTiling &tiling,
                               std::string *why) {
-  for (int64_t count :
-       {tiling.warpsM, tiling.warpsN, tiling.repeatM, tiling.repeatN, tiling.repeatK})
+  for (int64_t count : {tiling.warpsM, tiling.warpsN, tiling.repeatM, tiling.repeatN,
+                        tiling.repeatK, tiling.copies})
     if (count < 1 || count > 4096)
       return fail(why,
                   "expected warps and repeats between 1 and 4096, got " + std::to_string(count));
@@ -54,19 +85,15 @@ std::optional<Layout> mmaTile(MmaOperand operand, int k, int inputBits, const Mm
   switch (operand) {
   case MmaOperand::A:
     return *fragment * Layout::identity(Dim::Register, Dim::Coord1, tiling.repeatK) *
-           Layout::identity(Dim::Register, Dim::Coord0, tiling.repeatM) *
-           Layout::identity(Dim::Warp, Dim::Coord0, tiling.warpsM) *
-           Layout::broadcast(Dim::Warp, tiling.warpsN);
+           spreadBlocks(Dim::Coord0, tiling.repeatM, tiling.warpsM) *
+           Layout::broadcast(Dim::Warp, tiling.warpsN * tiling.copies);
   case MmaOperand::B:
     return *fragment * Layout::identity(Dim::Register, Dim::Coord0, tiling.repeatK) *
-           Layout::identity(Dim::Register, Dim::Coord1, tiling.repeatN) *
            Layout::broadcast(Dim::Warp, tiling.warpsM) *
-           Layout::identity(Dim::Warp, Dim::Coord1, tiling.warpsN);
+           spreadBlocks(Dim::Coord1, tiling.repeatN, tiling.warpsN) *
+           Layout::broadcast(Dim::Warp, tiling.copies);
   case MmaOperand::C:
-    return *fragment * Layout::identity(Dim::Register, Dim::Coord1, tiling.repeatN) *
-           Layout::identity(Dim::Register, Dim::Coord0, tiling.repeatM) *
-           Layout::identity(Dim::Warp, Dim::Coord0, tiling.warpsM) *
-           Layout::identity(Dim::Warp, Dim::Coord1, tiling.warpsN);
+    return accumulatorTile(*fragment, tiling);
   }
   return std::nullopt;
 }

@@ -48,13 +48,28 @@ static void addCleanup(OpPassManager &pm) {
   pm.addPass(createCSEPass());
 }
 
+/// Attention alone, which is what CPUs gain by; or all operations, in groups.
+static void addTileKernels(OpPassManager &pm, const AttnToLinalgPipelineOptions &options) {
+  AttnToTilePassOptions kernels;
+  bool forGPU = !options.chip.empty();
+  if (forGPU || options.kernels == KernelSource::TileAll) {
+    kernels.chip = forGPU ? options.chip.getValue() : "sm_80";
+    AttnFormKernelsPassOptions groups;
+    groups.chip = kernels.chip;
+    pm.addNestedPass<func::FuncOp>(createAttnFormKernelsPass(groups));
+  }
+  if (forGPU)
+    kernels.f32Products = options.f32Products;
+  pm.addPass(createAttnToTilePass(kernels));
+}
+
 void buildAttnToLinalgPipeline(OpPassManager &pm, const AttnToLinalgPipelineOptions &options) {
   pm.addPass(createInlinerPass());
   pm.addPass(createSymbolDCEPass());
   addCleanup(pm);
   // Kernels on tiles compute in f32.
-  if (options.kernels == KernelSource::Tile && options.accumulate == AccumulateType::F32)
-    pm.addPass(createAttnToTilePass());
+  if (options.kernels != KernelSource::Reference && options.accumulate == AccumulateType::F32)
+    addTileKernels(pm, options);
   AttnToLinalgPassOptions lowering;
   lowering.accumulate = options.accumulate;
   pm.addNestedPass<func::FuncOp>(createAttnToLinalgPass(lowering));

@@ -5,11 +5,15 @@
 #include "heddle/Conversion/AttnToLinalg/Passes.h"
 #include "heddle/Conversion/AttnToTile/Passes.h"
 #include "heddle/Conversion/LinalgToVector/Passes.h"
+#include "heddle/Conversion/NVVMToSIMT/Passes.h"
+#include "heddle/Conversion/TileToNVVM/Passes.h"
 #include "heddle/Conversion/TileToVector/Passes.h"
 #include "heddle/Dialect/Attn/Attn.h"
 #include "heddle/Dialect/Tile/Tile.h"
+#include "heddle/Dialect/TileNV/TileNV.h"
 #include "heddle/Pipelines/Pipelines.h"
 #include "heddle/Transforms/Passes.h"
+#include "heddle/Transforms/Tile/Passes.h"
 
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
@@ -18,7 +22,7 @@
 namespace heddle {
 
 void registerHeddleDialects(mlir::DialectRegistry &registry) {
-  registry.insert<attn::AttnDialect, tile::TileDialect>();
+  registry.insert<attn::AttnDialect, tile::TileDialect, tile_nv::TileNVDialect>();
 }
 
 void registerAllDialects(mlir::DialectRegistry &registry) {
@@ -27,15 +31,21 @@ void registerAllDialects(mlir::DialectRegistry &registry) {
   mlir::registerAllExtensions(registry);
   mlir::registerBuiltinDialectTranslation(registry);
   mlir::registerLLVMDialectTranslation(registry);
+  mlir::registerNVVMDialectTranslation(registry);
 }
 
 void registerAllPasses() {
   registerAttnToLinalgPasses();
   registerAttnToTilePasses();
   registerLinalgToVectorPasses();
+  registerNVVMToSIMTPasses();
+  registerTileToNVVMPasses();
   registerTileToVectorPasses();
   registerHeddleTransformsPasses();
+  registerTileTransformsPasses();
   registerHeddlePipelines();
+  registerGPUHostPipelines();
+  registerGPUPipelines();
 }
 
 } // namespace heddle

@@ -1,8 +1,8 @@
 //===- Bind.cpp - checks a call's tensors and makes memref descriptors ----===//
 //
 // Order of the checks: the context, the number of arguments, then each argument by itself (device,
-// type, rank, extents with their symbols, strides, data), then the memory of written arguments
-// against all others. The first failure is the one reported.
+// which is that of all, type, rank, extents with their symbols, strides, data), then the memory of
+// written arguments against all others. The first failure is the one reported. Data are never read.
 //
 //===----------------------------------------------------------------------===//
 
@@ -83,58 +83,6 @@ private:
   bool shapesOnly;
 };
 
-const char *deviceName(int device) {
-  switch (device) {
-  case kDLCPU:
-    return "CPU";
-  case kDLCUDA:
-    return "CUDA";
-  case kDLCUDAHost:
-    return "CUDA host";
-  case kDLCUDAManaged:
-    return "CUDA managed";
-  case kDLROCM:
-    return "ROCm";
-  case kDLMetal:
-    return "Metal";
-  case kDLVulkan:
-    return "Vulkan";
-  default:
-    return "unknown";
-  }
-}
-
-Message &appendType(Message &message, int64_t code, int64_t bits, int64_t lanes) {
-  switch (code) {
-  case kDLInt:
-    message << "i" << bits;
-    break;
-  case kDLUInt:
-    message << "u" << bits;
-    break;
-  case kDLFloat:
-    message << "f" << bits;
-    break;
-  case kDLBfloat:
-    message << "bf" << bits;
-    break;
-  case kDLComplex:
-    message << "complex" << bits;
-    break;
-  case HEDDLE_DL_BOOL:
-    message << "bool";
-    if (bits != 8)
-      message << " of " << bits << " bits";
-    break;
-  default:
-    message << "type code " << code << " of " << bits << " bits";
-    break;
-  }
-  if (lanes != 1)
-    message << " x " << lanes << " lanes";
-  return message;
-}
-
 bool Binder::checkCall(int32_t numGiven) {
   if (ctx.num_threads < 0) {
     Message(ctx) << entry << ": num_threads is " << ctx.num_threads << ", expected 0 or more";
@@ -160,17 +108,20 @@ bool Binder::checkCall(int32_t numGiven) {
 
 bool Binder::checkType(int64_t index, ArgumentSpec spec) {
   const DLTensor &tensor = *args[index];
-  if (tensor.device.device_type != kDLCPU) {
-    begin(index, spec) << "device type is " << int64_t(tensor.device.device_type) << " ("
-                       << deviceName(tensor.device.device_type) << "), expected 1 (CPU)";
+  const DLDevice &device = tensor.device, &common = args[0]->device;
+  if (device.device_type != common.device_type ||
+      (device.device_type != kDLCPU && device.device_id != common.device_id)) {
+    Message message = begin(index, spec);
+    message << "is on " << device << ", expected " << common << " (where argument 0 '"
+            << strings + first.name() << "' is)";
     return false;
   }
   const DLDataType &type = tensor.dtype;
   if (type.code != spec.code() || type.bits != spec.bits() || type.lanes != 1) {
     Message message = begin(index, spec);
     message << "dtype is ";
-    appendType(message, type.code, type.bits, type.lanes) << ", expected ";
-    appendType(message, spec.code(), spec.bits(), 1);
+    message.appendType(type.code, type.bits, type.lanes) << ", expected ";
+    message.appendType(spec.code(), spec.bits(), 1);
     return false;
   }
   return true;

@@ -32,6 +32,65 @@ Message &Message::operator<<(uint64_t value) {
   return *this << digits;
 }
 
+static const char *deviceName(int device) {
+  switch (device) {
+  case kDLCPU:
+    return "the CPU";
+  case kDLCUDA:
+    return "CUDA";
+  case kDLCUDAHost:
+    return "CUDA host";
+  case kDLCUDAManaged:
+    return "CUDA managed";
+  case kDLROCM:
+    return "ROCm";
+  case kDLMetal:
+    return "Metal";
+  case kDLVulkan:
+    return "Vulkan";
+  default:
+    return "unknown";
+  }
+}
+
+Message &Message::operator<<(const DLDevice &device) {
+  *this << deviceName(device.device_type);
+  if (device.device_type != kDLCPU)
+    *this << " device " << device.device_id;
+  return *this;
+}
+
+Message &Message::appendType(int64_t code, int64_t bits, int64_t lanes) {
+  switch (code) {
+  case kDLInt:
+    *this << "i" << bits;
+    break;
+  case kDLUInt:
+    *this << "u" << bits;
+    break;
+  case kDLFloat:
+    *this << "f" << bits;
+    break;
+  case kDLBfloat:
+    *this << "bf" << bits;
+    break;
+  case kDLComplex:
+    *this << "complex" << bits;
+    break;
+  case HEDDLE_DL_BOOL:
+    *this << "bool";
+    if (bits != 8)
+      *this << " of " << bits << " bits";
+    break;
+  default:
+    *this << "type code " << code << " of " << bits << " bits";
+    break;
+  }
+  if (lanes != 1)
+    *this << " x " << lanes << " lanes";
+  return *this;
+}
+
 bool heddle::rt::isUsable(const heddle_context *ctx) {
   return ctx && ctx->struct_size >= sizeof(heddle_context);
 }

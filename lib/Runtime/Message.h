@@ -18,6 +18,10 @@ public:
   Message &operator<<(int64_t value);
   Message &operator<<(uint64_t value);
   Message &operator<<(int value) { return *this << int64_t(value); }
+  /// "the CPU", "CUDA device 1".
+  Message &operator<<(const DLDevice &device);
+  /// An element type in DLPack's terms: "bf16".
+  Message &appendType(int64_t code, int64_t bits, int64_t lanes);
 
 private:
   heddle_context &ctx;

@@ -2,7 +2,7 @@
 
 #include "Counters.h"
 #include <algorithm>
-#include <map>
+#include <tuple>
 
 using namespace heddle::sim;
 
@@ -83,24 +83,40 @@ void Counters::countColumn(const LogEntry *const entries[32], uint32_t lanes) {
 
 /// Lanes went different ways: entries are matched by operation and number of execution.
 void Counters::countUneven(std::vector<LogEntry> *const logs[32]) {
-  struct Column {
-    uint32_t lanes = 0;
-    const LogEntry *entries[32];
+  struct Execution {
+    uint32_t op, lane, number;
+    const LogEntry *entry;
   };
-  std::map<std::pair<uint32_t, uint32_t>, Column> columns;
-  std::map<uint32_t, uint32_t> executions;
-  for (uint32_t lane = 0; lane < 32; ++lane) {
-    executions.clear();
-    if (!logs[lane])
-      continue;
-    for (const LogEntry &entry : *logs[lane]) {
-      Column &column = columns[{entry.op, executions[entry.op]++}];
-      column.lanes |= 1u << lane;
-      column.entries[lane] = &entry;
-    }
+  std::vector<Execution> executions;
+  for (uint32_t lane = 0; lane < 32; ++lane)
+    if (logs[lane])
+      for (const LogEntry &entry : *logs[lane])
+        executions.push_back({entry.op, lane, uint32_t(executions.size()), &entry});
+  auto byLane = [](const Execution &a, const Execution &b) {
+    return std::tie(a.op, a.lane, a.number) < std::tie(b.op, b.lane, b.number);
+  };
+  std::sort(executions.begin(), executions.end(), byLane);
+  for (size_t i = 0; i < executions.size(); ++i) {
+    bool continues = i > 0 && executions[i].op == executions[i - 1].op &&
+                     executions[i].lane == executions[i - 1].lane;
+    executions[i].number = continues ? executions[i - 1].number + 1 : 0;
   }
-  for (const auto &[key, column] : columns)
-    countColumn(column.entries, column.lanes);
+  auto byNumber = [](const Execution &a, const Execution &b) {
+    return std::tie(a.op, a.number, a.lane) < std::tie(b.op, b.number, b.lane);
+  };
+  std::sort(executions.begin(), executions.end(), byNumber);
+  for (size_t i = 0; i < executions.size();) {
+    const LogEntry *entries[32];
+    uint32_t lanes = 0;
+    size_t first = i;
+    for (; i < executions.size() && executions[i].op == executions[first].op &&
+           executions[i].number == executions[first].number;
+         ++i) {
+      lanes |= 1u << executions[i].lane;
+      entries[executions[i].lane] = executions[i].entry;
+    }
+    countColumn(entries, lanes);
+  }
 }
 
 void Counters::countLogs(std::vector<LogEntry> *const logs[32]) {

@@ -1,75 +1,30 @@
 //===- Json.cpp - a result as JSON ----------------------------------------===//
 
-#include "heddle/Simulator/Simulator.h"
+#include "JsonWriter.h"
 #include <cstdio>
 #include <cstring>
-#include <string>
 
-namespace {
+using namespace heddle::sim;
 
-class JsonWriter {
-public:
-  void key(const char *name) {
-    separate();
-    string(name);
-    text += ": ";
-    first = true;
-  }
-  void number(uint64_t value) {
-    separate();
-    text += std::to_string(value);
-  }
-  void field(const char *name, uint64_t value) {
-    key(name);
-    number(value);
-  }
-  void field(const char *name, const char *value) {
-    key(name);
-    string(value);
-    first = false;
-  }
-  void open(char bracket) {
-    separate();
-    text += bracket;
-    first = true;
-  }
-  void close(char bracket) {
-    text += bracket;
-    first = false;
-  }
-  void newLine() { text += '\n'; }
-
-  std::string text;
-
-private:
-  void separate() {
-    if (!first)
-      text += ", ";
-    first = false;
-  }
-
-  void string(const char *value) {
-    text += '"';
-    for (; *value; ++value) {
-      unsigned char c = static_cast<unsigned char>(*value);
-      if (c == '"' || c == '\\') {
-        text += '\\';
-        text += char(c);
-      } else if (c < 0x20) {
-        char escape[8];
-        std::snprintf(escape, sizeof(escape), "\\u%04x", c);
-        text += escape;
-      } else {
-        text += char(c);
-      }
+void JsonWriter::string(const char *value) {
+  text += '"';
+  for (; *value; ++value) {
+    unsigned char c = static_cast<unsigned char>(*value);
+    if (c == '"' || c == '\\') {
+      text += '\\';
+      text += char(c);
+    } else if (c < 0x20) {
+      char escape[8];
+      std::snprintf(escape, sizeof(escape), "\\u%04x", c);
+      text += escape;
+    } else {
+      text += char(c);
     }
-    text += '"';
   }
+  text += '"';
+}
 
-  bool first = true;
-};
-
-void writeCounters(JsonWriter &json, const heddle_sim_counters &counters) {
+void heddle::sim::writeCounters(JsonWriter &json, const heddle_sim_counters &counters) {
   json.field("warp_instructions", counters.warp_instructions);
   json.field("thread_instructions", counters.thread_instructions);
   json.field("global_load_bytes", counters.global_load_bytes);
@@ -84,7 +39,14 @@ void writeCounters(JsonWriter &json, const heddle_sim_counters &counters) {
   json.field("barrier_waits", counters.barrier_waits);
 }
 
-void writeReport(JsonWriter &json, const heddle_sim_report &report) {
+void heddle::sim::writeInstructions(JsonWriter &json,
+                                    const uint64_t (&classInstructions)[HEDDLE_SIM_NUM_CLASSES]) {
+  for (uint32_t i = 0; i < HEDDLE_SIM_NUM_CLASSES; ++i)
+    if (classInstructions[i])
+      json.field(heddle_sim_class_name(i), classInstructions[i]);
+}
+
+void heddle::sim::writeReport(JsonWriter &json, const heddle_sim_report &report) {
   json.open('{');
   json.field("kind", heddle_sim_report_kind_name(report.kind));
   json.field("count", report.count);
@@ -110,8 +72,6 @@ void writeReport(JsonWriter &json, const heddle_sim_report &report) {
   json.close('}');
 }
 
-} // namespace
-
 extern "C" char *heddle_sim_result_json(const heddle_sim_result *result) {
   JsonWriter json;
   json.open('{');
@@ -126,9 +86,7 @@ extern "C" char *heddle_sim_result_json(const heddle_sim_result *result) {
   json.newLine();
   json.key("instructions");
   json.open('{');
-  for (uint32_t i = 0; i < HEDDLE_SIM_NUM_CLASSES; ++i)
-    if (result->class_instructions[i])
-      json.field(heddle_sim_class_name(i), result->class_instructions[i]);
+  writeInstructions(json, result->class_instructions);
   json.close('}');
   json.newLine();
   json.key("ops");

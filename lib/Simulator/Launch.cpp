@@ -4,7 +4,8 @@
 #include <atomic>
 #include <cstring>
 #include <mutex>
-#include <thread>
+#include <pthread.h>
+#include <sched.h>
 
 using namespace heddle::sim;
 
@@ -19,29 +20,44 @@ struct OwnedResult : heddle_sim_result {
 };
 
 /// CTAs with their stacks, kept between launches: mapping stacks costs more than a small kernel.
+/// Needs neither construction nor destruction, so that a library that is unloaded has none to run.
 class SpareCTAs {
 public:
   std::unique_ptr<CTA> take() {
     std::lock_guard<std::mutex> lock(mutex);
-    if (spare.empty())
+    if (!first)
       return std::make_unique<CTA>();
-    std::unique_ptr<CTA> cta = std::move(spare.back());
-    spare.pop_back();
+    std::unique_ptr<CTA> cta(first);
+    first = cta->nextSpare;
     return cta;
   }
   void giveBack(std::unique_ptr<CTA> cta) {
     std::lock_guard<std::mutex> lock(mutex);
-    spare.push_back(std::move(cta));
+    cta->nextSpare = first;
+    first = cta.release();
+  }
+  void clear() {
+    while (first) {
+      std::unique_ptr<CTA> cta(first);
+      first = cta->nextSpare;
+    }
   }
 
 private:
   std::mutex mutex;
-  std::vector<std::unique_ptr<CTA>> spare;
+  CTA *first = nullptr;
 };
 
-SpareCTAs &spareCTAs() {
-  static SpareCTAs spare;
-  return spare;
+SpareCTAs spareCTAs;
+
+/// Runs when the library is unloaded or the process ends.
+__attribute__((destructor)) void releaseSpareCTAs() { spareCTAs.clear(); }
+
+uint64_t countProcessors() {
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0)
+    return 1;
+  return uint64_t(std::max(1, CPU_COUNT(&allowed)));
 }
 
 uint64_t volume(const uint32_t (&extents)[3]) {
@@ -72,6 +88,19 @@ std::string checkLaunch(const LaunchState &launch) {
   if (config.shared_base % 128)
     return "shared_base " + std::to_string(config.shared_base) + " is not a multiple of 128";
   return "";
+}
+
+/// The registered buffers and those of the kernel; without the former nothing is checked.
+void setBuffers(LaunchState &launch, std::string &problem) {
+  const heddle_sim_buffer *given = launch.options.buffers;
+  std::vector<heddle_sim_buffer> all;
+  if (given) {
+    all.assign(given, given + launch.options.num_buffers);
+    all.insert(all.end(), launch.kernel.constants,
+               launch.kernel.constants + launch.kernel.num_constants);
+    all.push_back({"", nullptr, 0, 0}); // given, even if it is none
+  }
+  launch.buffers.set(given ? all.data() : nullptr, all.size(), problem);
 }
 
 /// Hands out the CTAs of a grid in the order of the seed.
@@ -129,13 +158,12 @@ void runGrid(OwnedResult &result, const LaunchState &launch) {
   Grid grid(launch);
   result.num_ctas = grid.count;
   result.num_threads = grid.count * launch.numThreads;
-  uint64_t wanted = launch.options.workers ? launch.options.workers
-                                           : std::max(1u, std::thread::hardware_concurrency());
+  uint64_t wanted = launch.options.workers ? launch.options.workers : countProcessors();
   wanted = std::min(wanted, grid.count);
 
   std::vector<std::unique_ptr<CTA>> ctas;
   for (uint64_t i = 0; i < wanted; ++i) {
-    ctas.push_back(spareCTAs().take());
+    ctas.push_back(spareCTAs.take());
     if (!ctas.back()->prepare(launch)) {
       ctas.pop_back();
       break;
@@ -147,12 +175,28 @@ void runGrid(OwnedResult &result, const LaunchState &launch) {
         "no memory for the stacks of " + std::to_string(launch.numThreads) + " threads";
     return;
   }
-  std::vector<std::thread> helpers;
-  for (size_t i = 1; i < ctas.size(); ++i)
-    helpers.emplace_back([&grid, &ctas, i] { grid.work(*ctas[i]); });
+  struct Helper {
+    pthread_t thread;
+    Grid *grid;
+    CTA *cta;
+    static void *run(void *self) {
+      auto *helper = static_cast<Helper *>(self);
+      helper->grid->work(*helper->cta);
+      return nullptr;
+    }
+  };
+  std::vector<Helper> helpers(ctas.size());
+  size_t started = 1; // the calling thread is the first worker
+  for (; started < ctas.size(); ++started) {
+    Helper &helper = helpers[started];
+    helper.grid = &grid;
+    helper.cta = ctas[started].get();
+    if (pthread_create(&helper.thread, nullptr, Helper::run, &helper) != 0)
+      break; // fewer do it, too
+  }
   grid.work(*ctas[0]);
-  for (std::thread &helper : helpers)
-    helper.join();
+  for (size_t i = 1; i < started; ++i)
+    pthread_join(helpers[i].thread, nullptr);
 
   ReportList reports(launch.options.max_reports);
   for (size_t i = 0; i < ctas.size(); ++i) {
@@ -162,7 +206,7 @@ void runGrid(OwnedResult &result, const LaunchState &launch) {
   }
   publish(result, launch, reports, ctas[0]->counters.get());
   for (std::unique_ptr<CTA> &cta : ctas)
-    spareCTAs().giveBack(std::move(cta));
+    spareCTAs.giveBack(std::move(cta));
 }
 
 } // namespace
@@ -192,7 +236,7 @@ extern "C" int32_t heddle_sim_launch(const heddle_sim_kernel *kernel,
   static_cast<heddle_sim_result &>(*owned) = heddle_sim_result();
   std::string problem = checkLaunch(launch);
   if (problem.empty())
-    launch.buffers.set(launch.options.buffers, launch.options.num_buffers, problem);
+    setBuffers(launch, problem);
   if (problem.empty()) {
     launch.numThreads = uint32_t(volume(launch.config.block));
     launch.numWarps = (launch.numThreads + 31) / 32;

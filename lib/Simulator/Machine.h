@@ -235,6 +235,7 @@ public:
   ReportList reports;
   Barrier barriers[kNumBarriers];
   std::vector<Warp> warps;
+  CTA *nextSpare = nullptr; // of CTAs that no launch uses
 
 private:
   static void fiberMain(boost::context::detail::transfer_t transfer);

@@ -6,6 +6,7 @@
 
 #include "Memory.h"
 #include "MmaKernel.h"
+#include <atomic>
 #include <cstring>
 
 using namespace heddle::sim;
@@ -23,7 +24,9 @@ struct MmaOperands {
 };
 
 MmaFunction chooseMma() {
-#if defined(__x86_64__)
+#if defined(HEDDLE_SIM_IN_MODULE)
+  return mmaAVX2; // a module's kernels need no less
+#elif defined(__x86_64__)
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
       __builtin_cpu_supports("f16c"))
     return mmaAVX2;
@@ -32,7 +35,10 @@ MmaFunction chooseMma() {
 }
 
 bool mma(Warp &warp, const MeetingKey &key, uint32_t lanes) {
-  static const MmaFunction multiply = chooseMma();
+  static std::atomic<MmaFunction> chosen{nullptr};
+  MmaFunction multiply = chosen.load(std::memory_order_relaxed);
+  if (!multiply)
+    chosen.store(multiply = chooseMma(), std::memory_order_relaxed);
   MmaTile tile;
   bool isTF32 = key.mode == HEDDLE_SIM_MMA_M16N8K8_TF32;
   bool isK16 = key.mode == HEDDLE_SIM_MMA_M16N8K16_F16 || key.mode == HEDDLE_SIM_MMA_M16N8K16_BF16;

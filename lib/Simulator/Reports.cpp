@@ -32,20 +32,31 @@ Report heddle::sim::makeReport(heddle_sim_report_kind kind) {
   return report;
 }
 
+size_t ReportList::position(const Key &key) const {
+  auto at = std::lower_bound(reports.begin(), reports.end(), key,
+                             [](const auto &known, const Key &key) { return known.first < key; });
+  return size_t(at - reports.begin());
+}
+
 bool ReportList::isRepetition(const heddle_sim_report &report, uint64_t ctaIndex) const {
-  auto known = reports.find(keyOf(report));
-  return known != reports.end() && known->second.ctaIndex <= ctaIndex;
+  Key key = keyOf(report);
+  size_t at = position(key);
+  return holds(at, key) && reports[at].second.ctaIndex <= ctaIndex;
 }
 
 void ReportList::add(Report report) {
   occurrences += report.data.count;
-  auto [known, isNew] = reports.try_emplace(keyOf(report.data), report);
-  if (isNew)
+  Key key = keyOf(report.data);
+  size_t at = position(key);
+  if (!holds(at, key)) {
+    reports.insert(reports.begin() + long(at), {key, std::move(report)});
     return;
-  uint64_t count = known->second.data.count + report.data.count;
-  if (report.ctaIndex < known->second.ctaIndex)
-    known->second = std::move(report);
-  known->second.data.count = count;
+  }
+  Report &known = reports[at].second;
+  uint64_t count = known.data.count + report.data.count;
+  if (report.ctaIndex < known.ctaIndex)
+    known = std::move(report);
+  known.data.count = count;
 }
 
 void ReportList::merge(const ReportList &other) {

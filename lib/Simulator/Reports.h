@@ -4,9 +4,9 @@
 #define HEDDLE_LIB_SIMULATOR_REPORTS_H
 
 #include "heddle/Simulator/Simulator.h"
-#include <map>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 namespace heddle::sim {
@@ -47,9 +47,15 @@ private:
     return {report.op, report.other_op, report.kind};
   }
 
+  /// Where a key is, or would stand.
+  size_t position(const Key &key) const;
+  bool holds(size_t at, const Key &key) const {
+    return at < reports.size() && reports[at].first == key;
+  }
+
   size_t limit;
   uint64_t occurrences = 0;
-  std::map<Key, Report> reports;
+  std::vector<std::pair<Key, Report>> reports; // by rising key
 };
 
 } // namespace heddle::sim

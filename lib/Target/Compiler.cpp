@@ -2,115 +2,88 @@
 
 #include "heddle/Target/Compiler.h"
 
-#include "heddle/Pipelines/Pipelines.h"
-#include "heddle/Target/ObjectEmission.h"
+#include "TargetCode.h"
+
 #include "heddle/Target/OutputFiles.h"
 
 #include "mlir/IR/Diagnostics.h"
-#include "mlir/IR/Verifier.h"
-#include "mlir/Support/Timing.h"
 #include "llvm/ADT/StringSet.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Path.h"
-#include "llvm/Support/ThreadPool.h"
-
-#include <chrono>
 
 using namespace mlir;
 
 namespace heddle {
 namespace {
 
-/// Runs on any x86-64: the code that finds out what the CPU can do.
+/// Runs on any x86-64: the code that chooses a target.
 const CPUVariant hostVariant = {"host", 0, "x86-64", "", 128, 4, 4, 2, 256};
 
-using Phases = std::vector<std::pair<std::string, double>>;
+/// Passes on a diagnostic once, though every target and variant finds the same.
+class OneOfEach : public ScopedDiagnosticHandler {
+public:
+  explicit OneOfEach(MLIRContext *context) : ScopedDiagnosticHandler(context) {
+    setHandler([this](Diagnostic &diagnostic) {
+      std::string text;
+      llvm::raw_string_ostream(text) << diagnostic.getLocation() << diagnostic;
+      return success(!seen.insert(text).second);
+    });
+  }
 
-/// The code of one variant on its way down; nothing here is shared, so that variants compile in parallel.
-struct VariantCode {
-  const CPUVariant *variant = nullptr;
-  OwningOpRef<ModuleOp> kernels;
-  std::unique_ptr<llvm::LLVMContext> context = std::make_unique<llvm::LLVMContext>();
-  std::unique_ptr<llvm::Module> module;
-  std::string object;
-  Phases phases;
-  LogicalResult result = success();
+private:
+  llvm::StringSet<> seen;
 };
 
 class ModuleCompiler {
 public:
   ModuleCompiler(ModuleOp module, const CompileOptions &options, CompileReport *report)
-      : module(module), options(options), report(report) {}
+      : module(module), options(options), steps(options), report(report) {}
 
   LogicalResult run() {
     LogicalResult result = compile();
-    if (report)
+    if (report) {
       report->phases = std::move(phases);
+      report->kernels = std::move(kernels);
+    }
     return result;
   }
 
 private:
   LogicalResult compile();
+  LogicalResult compileTargets();
   LogicalResult error(const Twine &message) { return module.emitError(message); }
-  LogicalResult check(llvm::Error failure) {
-    return failure ? error(llvm::toString(std::move(failure))) : success();
+  LogicalResult selectTargets();
+  FailureOr<SmallVector<const CPUVariant *>> selectVariants();
+  void loadDialects();
+  LogicalResult describe();
+  LogicalResult buildHost();
+  LogicalResult reportWork();
+  LogicalResult write(const std::string &text) {
+    return check(module, writeOutput(options.output, [&](raw_ostream &os) {
+                   os << text;
+                   return llvm::Error::success();
+                 }));
   }
-  LogicalResult runPasses(Operation *op, StringRef phase, Phases &phases,
-                          function_ref<void(OpPassManager &)> build);
-  LogicalResult selectVariants();
-  LogicalResult lower(VariantCode &code);
-  LogicalResult generateCode(VariantCode &code);
-  LogicalResult compileVariants();
-  LogicalResult writeText(function_ref<void(raw_ostream &)> write) {
-    return check(writeOutput(options.output, [&](raw_ostream &os) {
-      write(os);
-      return llvm::Error::success();
-    }));
+  LogicalResult writeIR(ModuleOp op) {
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    op.print(os);
+    os << "\n";
+    return write(text);
   }
   LogicalResult writeBinary();
-  template <typename Function> auto timed(StringRef phase, Phases &phases, Function function);
 
   ModuleOp module;
   const CompileOptions &options;
+  CompileSteps steps;
   CompileReport *report;
   Phases phases;
-  SmallVector<const CPUVariant *> variants;
-  std::vector<VariantCode> codes;
+  std::vector<std::unique_ptr<TargetCode>> targets;
   ModuleInterface interface;
+  std::vector<std::string> objects;
+  std::vector<KernelReport> kernels;
 };
 
-template <typename Function>
-auto ModuleCompiler::timed(StringRef phase, Phases &phases, Function function) {
-  auto begin = std::chrono::steady_clock::now();
-  TimingScope scope = options.timing ? options.timing->nest(phase) : TimingScope();
-  auto result = function(scope);
-  std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - begin;
-  phases.push_back({phase.str(), elapsed.count()});
-  return result;
-}
-
-LogicalResult ModuleCompiler::runPasses(Operation *op, StringRef phase, Phases &phases,
-                                        function_ref<void(OpPassManager &)> build) {
-  PassManager passes(op->getContext(), ModuleOp::getOperationName());
-  build(passes);
-  passes.enableVerifier(options.verifyEach);
-  if (!options.dumpFolder.empty()) {
-    auto always = [](Pass *, Operation *) { return true; };
-    auto never = [](Pass *, Operation *) { return false; };
-    SmallString<128> folder(options.dumpFolder);
-    llvm::sys::path::append(folder, phase);
-    passes.enableIRPrintingToFileTree(never, always, /*printModuleScope=*/false,
-                                      /*printAfterOnlyOnChange=*/true,
-                                      /*printAfterOnlyOnFailure=*/false, folder);
-  }
-  return timed(phase, phases, [&](TimingScope &scope) {
-    if (options.timing)
-      passes.enableTiming(scope);
-    return failure(failed(passes.run(op)) || (!options.verifyEach && failed(verify(op))));
-  });
-}
-
-LogicalResult ModuleCompiler::selectVariants() {
+FailureOr<SmallVector<const CPUVariant *>> ModuleCompiler::selectVariants() {
+  SmallVector<const CPUVariant *> variants;
   for (const std::string &name : options.variants) {
     const CPUVariant *variant = lookupCPUVariant(name);
     if (!variant) {
@@ -126,168 +99,218 @@ LogicalResult ModuleCompiler::selectVariants() {
   if (variants.empty())
     return error("no CPU variant is given");
   llvm::sort(variants, [](auto *a, auto *b) { return a->level < b->level; });
+  return variants;
+}
+
+/// Each target gets the module's attn IR as its own.
+LogicalResult ModuleCompiler::selectTargets() {
+  std::vector<Target> selected;
+  for (const std::string &name : options.targets) {
+    std::optional<Target> target = parseTarget(name);
+    if (!target)
+      return error("unknown target '" + name + "'; known are " + listTargets());
+    if (llvm::any_of(selected, [&](const Target &other) { return other.name == name; }))
+      return error("target '" + name + "' is given twice");
+    selected.push_back(std::move(*target));
+  }
+  if (selected.empty())
+    return error("no target is given");
+  // As the runtime wants them: by kind, then from the least to the most demanding.
+  llvm::sort(selected, [](const Target &a, const Target &b) {
+    auto key = [](const Target &target) {
+      return std::make_pair(target.kind, target.chip ? target.chip->capability : 0);
+    };
+    return key(a) < key(b);
+  });
+  for (const Target &target : selected) {
+    if (!emitsFor(options.emit, target.isGPU()))
+      continue;
+    if (target.isGPU()) {
+      targets.push_back(createGPUCode(steps, target, module.clone()));
+      continue;
+    }
+    FailureOr<SmallVector<const CPUVariant *>> variants = selectVariants();
+    if (failed(variants))
+      return failure();
+    targets.push_back(createCPUCode(steps, target, module.clone(), *variants));
+  }
+  if (targets.empty())
+    return error("none of the targets has the form that is to be written");
+  // Text is that of one target.
+  if (isPrinted(options.emit))
+    targets.resize(1);
   return success();
 }
 
-LogicalResult ModuleCompiler::lower(VariantCode &code) {
-  std::string phase = "kernels-to-llvm-" + code.variant->name.str();
-  if (failed(runPasses(*code.kernels, phase, code.phases, [&](OpPassManager &passes) {
-        KernelsToLLVMPipelineOptions pipeline;
-        pipeline.variant = code.variant->name.str();
-        buildKernelsToLLVMPipeline(passes, pipeline);
-      })))
-    return failure();
-  code.module = translateToLLVM(*code.kernels, *code.context, *code.variant);
-  code.kernels = nullptr;
-  return success(code.module != nullptr);
-}
-
-LogicalResult ModuleCompiler::generateCode(VariantCode &code) {
-  auto kind = options.emit == EmitKind::Assembly ? EmissionKind::Assembly : EmissionKind::Object;
-  std::string phase = "machine-code-" + code.variant->name.str();
-  return timed(phase, code.phases, [&](TimingScope &) {
-    if (failed(check(optimize(*code.module, *code.variant, options.optLevel))))
-      return failure();
-    if (options.emit == EmitKind::LLVM)
-      return success();
-    llvm::Expected<std::string> text =
-        emitMachineCode(*code.module, *code.variant, options.optLevel, kind);
-    if (!text)
-      return check(text.takeError());
-    code.object = std::move(*text);
-    return success();
-  });
-}
-
-/// Passes on a diagnostic once, though every variant finds the same.
-class OneOfEach : public ScopedDiagnosticHandler {
-public:
-  explicit OneOfEach(MLIRContext *context) : ScopedDiagnosticHandler(context) {
-    setHandler([this](Diagnostic &diagnostic) {
-      std::string text;
-      llvm::raw_string_ostream(text) << diagnostic.getLocation() << diagnostic;
-      return success(!seen.insert(text).second);
-    });
-  }
-
-private:
-  llvm::StringSet<> seen;
-};
-
-/// One thread a variant, from kernels to machine code; the functions that callers see are made meanwhile.
-LogicalResult ModuleCompiler::compileVariants() {
-  bool textOnly = options.emit == EmitKind::LLVM || options.emit == EmitKind::Assembly;
-  for (const CPUVariant *variant : textOnly ? ArrayRef(variants).take_back() : ArrayRef(variants)) {
-    VariantCode &code = codes.emplace_back();
-    code.variant = variant;
-    code.kernels = module.clone();
-  }
-  // Threads must not load dialects.
-  PassManager passes(module.getContext(), ModuleOp::getOperationName());
-  buildKernelsToLLVMPipeline(passes, KernelsToLLVMPipelineOptions());
+/// All dialects that passes need, before there are threads, which must not load any.
+void ModuleCompiler::loadDialects() {
   DialectRegistry needed;
-  passes.getDependentDialects(needed);
+  for (std::unique_ptr<TargetCode> &target : targets) {
+    PassManager passes(module.getContext(), ModuleOp::getOperationName());
+    target->addPasses(passes);
+    passes.getDependentDialects(needed);
+  }
   module.getContext()->appendDialectRegistry(needed);
   for (StringRef name : needed.getDialectNames())
     module.getContext()->getOrLoadDialect(name);
+}
 
-  auto compile = [this](VariantCode &code) {
-    code.result = failed(lower(code)) ? failure() : generateCode(code);
-  };
-  OneOfEach diagnostics(module.getContext());
-  bool parallel = module.getContext()->isMultithreadingEnabled();
-  llvm::DefaultThreadPool pool(llvm::hardware_concurrency(parallel ? codes.size() : 1));
-  for (VariantCode &code : codes)
-    pool.async([&] { compile(code); });
-  VariantCode host;
-  if (!textOnly) {
-    host.variant = &hostVariant;
-    host.module = buildHostModule(interface, variants, *host.context);
-    host.result = generateCode(host);
+/// The border of all targets, which must be one.
+LogicalResult ModuleCompiler::describe() {
+  interface = std::move(targets.front()->border);
+  std::string entries = interface.toJSON();
+  for (std::unique_ptr<TargetCode> &target : llvm::drop_begin(targets))
+    if (target->border.toJSON() != entries)
+      return error("targets '" + targets.front()->target.name + "' and '" + target->target.name +
+                   "' find different extents to be equal; name the dimensions of all arguments by "
+                   "heddle.dims");
+  interface.name = !options.moduleName.empty() ? options.moduleName
+                                               : llvm::sys::path::stem(options.output).str();
+  interface.weightsFile = options.weightsFile;
+  for (std::unique_ptr<TargetCode> &target : targets) {
+    interface.targets.push_back(target->target.name);
+    for (TargetRow &row : target->rows()) {
+      if (!target->target.isGPU())
+        interface.cpuVariants.push_back(row.name);
+      interface.rows.push_back(std::move(row));
+    }
   }
-  pool.wait();
-  if (!textOnly)
-    codes.push_back(std::move(host));
-  for (VariantCode &code : codes) {
-    llvm::append_range(phases, code.phases);
-    if (failed(code.result))
+  return success();
+}
+
+LogicalResult ModuleCompiler::buildHost() {
+  ObjectCode host;
+  host.name = "host";
+  host.variant = &hostVariant;
+  host.module = buildHostModule(interface, *host.context);
+  LogicalResult result = check(module, steps.generateCode(host, EmissionKind::Object));
+  llvm::append_range(phases, host.phases);
+  objects.push_back(std::move(host.object));
+  return result;
+}
+
+LogicalResult ModuleCompiler::reportWork() {
+  for (std::unique_ptr<TargetCode> &target : targets) {
+    KernelReport &work = kernels.emplace_back();
+    work.target = target->target.name;
+    if (failed(work.addWork(*target->module, options.extents)))
       return failure();
   }
   return success();
 }
 
+LogicalResult ModuleCompiler::compileTargets() {
+  loadDialects();
+  OneOfEach diagnostics(module.getContext());
+  bool parallel = module.getContext()->isMultithreadingEnabled();
+  llvm::DefaultThreadPool pool(llvm::hardware_concurrency(parallel ? 0 : 1));
+  for (std::unique_ptr<TargetCode> &target : targets)
+    pool.async([code = target.get()] { code->result = code->lowerToKernels(); });
+  pool.wait();
+  auto failedTarget = [](std::unique_ptr<TargetCode> &target) { return failed(target->result); };
+  bool stopsHere = options.emit == EmitKind::Linalg || options.emit == EmitKind::Tile;
+  if (llvm::any_of(targets, failedTarget))
+    return failure();
+  if (stopsHere)
+    return success();
+  if (failed(describe()))
+    return failure();
+  if (options.reportKernels && failed(reportWork()))
+    return failure();
+  // CPUs' machine code is not reported on.
+  bool reportsOnly = options.emit == EmitKind::Nothing;
+  if (reportsOnly)
+    llvm::erase_if(targets, [](auto &target) { return !target->target.isGPU(); });
+
+  // The functions that callers see are made meanwhile.
+  for (std::unique_ptr<TargetCode> &target : targets)
+    target->start(pool);
+  LogicalResult host = isPrinted(options.emit) || reportsOnly ? success() : buildHost();
+  pool.wait();
+  for (std::unique_ptr<TargetCode> &target : targets) {
+    LogicalResult finished = target->finish();
+    llvm::append_range(phases, target->phases);
+    if (failed(finished))
+      return failure();
+    for (KernelReport &kernel : kernels)
+      if (kernel.target == target->target.name)
+        target->reportCode(kernel);
+  }
+  return host;
+}
+
 LogicalResult ModuleCompiler::writeBinary() {
-  std::vector<std::string> objects,
-      exported{"heddle_module_description", "heddle_module_abi_version"};
-  for (VariantCode &code : codes)
-    objects.push_back(std::move(code.object));
+  std::vector<std::string> exported{"heddle_module_description", "heddle_module_abi_version"};
+  for (std::unique_ptr<TargetCode> &target : targets)
+    llvm::move(target->objects, std::back_inserter(objects));
   for (const InterfaceEntry &entry : interface.entries) {
     exported.push_back(entry.name);
     exported.push_back(entry.name + "_workspace");
   }
-  if (options.emit == EmitKind::Object)
-    return check(replaceFile(options.output,
-                             [&](StringRef path) { return linkRelocatable(objects, path); }));
-  if (options.emit == EmitKind::Executable)
-    return check(replaceFile(options.output, [&](StringRef path) {
-      return linkExecutable(objects, exported, options.launcher, path);
-    }));
-  if (failed(check(replaceFile(options.output, [&](StringRef path) {
-        return linkSharedObject(objects, exported, llvm::sys::path::filename(options.output), path);
-      }))))
+  auto isSimulated = [](auto &target) { return target->target.kind == TargetKind::Simulated; };
+  LinkInputs inputs{objects, exported, llvm::any_of(targets, isSimulated)};
+  auto link = [&](StringRef path) -> llvm::Error {
+    switch (options.emit) {
+    case EmitKind::Object:
+      return linkRelocatable(inputs, path);
+    case EmitKind::Executable:
+      return linkExecutable(inputs, options.launcher, path);
+    default:
+      return linkSharedObject(inputs, llvm::sys::path::filename(options.output), path);
+    }
+  };
+  if (failed(check(module, replaceFile(options.output, link))))
     return failure();
-  if (!options.writeHeader || !isReplaceable(options.output))
+  if (options.emit != EmitKind::SharedObject || !options.writeHeader ||
+      !isReplaceable(options.output))
     return success();
   SmallString<128> header(options.output);
   llvm::sys::path::replace_extension(header, "h");
-  return check(writeOutput(header, [&](raw_ostream &os) {
-    os << interface.toHeader();
-    return llvm::Error::success();
-  }));
+  return check(module, writeOutput(header, [&](raw_ostream &os) {
+                 os << interface.toHeader();
+                 return llvm::Error::success();
+               }));
 }
 
 LogicalResult ModuleCompiler::compile() {
-  if (failed(selectVariants()))
+  if (failed(selectTargets()))
     return failure();
   if (!options.dumpFolder.empty())
     if (std::error_code code = llvm::sys::fs::create_directories(options.dumpFolder))
       return error("can't make the folder " + options.dumpFolder + ": " + code.message());
   if (options.emit == EmitKind::Attn)
-    return writeText([&](raw_ostream &os) { module.print(os); });
-
-  if (failed(runPasses(module, "attn-to-linalg", phases, [&](OpPassManager &passes) {
-        AttnToLinalgPipelineOptions pipeline;
-        pipeline.accumulate = options.accumulate;
-        pipeline.kernels = options.kernels;
-        buildAttnToLinalgPipeline(passes, pipeline);
-      })))
+    return writeIR(module);
+  if (failed(compileTargets()))
     return failure();
-  if (options.emit == EmitKind::Linalg)
-    return writeText([&](raw_ostream &os) { module.print(os); });
-
-  FailureOr<ModuleInterface> border = ModuleInterface::read(module);
-  if (failed(border))
-    return failure();
-  interface = std::move(*border);
-  interface.name = !options.moduleName.empty() ? options.moduleName
-                                               : llvm::sys::path::stem(options.output).str();
-  interface.weightsFile = options.weightsFile;
-  for (const CPUVariant *variant : variants)
-    interface.cpuVariants.push_back(variant->name.str());
-
-  if (failed(runPasses(module, "linalg-to-kernels", phases,
-                       [](OpPassManager &passes) { buildLinalgToKernelsPipeline(passes); })))
-    return failure();
-  if (failed(compileVariants()))
-    return failure();
-  if (options.emit == EmitKind::LLVM)
-    return writeText([&](raw_ostream &os) { os << *codes.front().module; });
-  if (options.emit == EmitKind::Assembly)
-    return writeText([&](raw_ostream &os) { os << codes.front().object; });
-  return timed("link", phases, [&](TimingScope &) { return writeBinary(); });
+  if (options.emit == EmitKind::Linalg || options.emit == EmitKind::Tile)
+    return writeIR(*targets.front()->module);
+  if (options.emit == EmitKind::Nothing)
+    return success();
+  if (isPrinted(options.emit)) {
+    std::string text;
+    return failed(targets.front()->print(text)) ? failure() : write(text);
+  }
+  return steps.timed("link", phases, [&](TimingScope &) { return writeBinary(); });
 }
 
 } // namespace
+
+bool isPrinted(EmitKind emit) { return emit < EmitKind::Object; }
+
+bool emitsFor(EmitKind emit, bool isGPU) {
+  switch (emit) {
+  case EmitKind::Assembly:
+    return !isGPU;
+  case EmitKind::Tile:
+  case EmitKind::NVVM:
+  case EmitKind::PTX:
+  case EmitKind::Cubin:
+  case EmitKind::SASS:
+    return isGPU;
+  default:
+    return true;
+  }
+}
 
 LogicalResult compileModule(ModuleOp module, const CompileOptions &options, CompileReport *report) {
   return ModuleCompiler(module, options, report).run();

@@ -5,21 +5,20 @@
 //   i32 f(ctx, args, num_args) {
 //     descriptors[words of all memref descriptors], symbols[...]   on the stack
 //     if (status = heddle_rt_bind(ctx, table, strings, args, num_args, descriptors, symbols, 0)) return status
-//     level = heddle_rt_cpu_level()
-//     best variant first:  if (level >= variant.level) {
-//        need = f.workspace.<variant>(ctx, descriptors)
+//     if (status = heddle_rt_select_target(ctx, "f", targets, count, args, num_args, &choice)) return status
+//     switch (choice), one case for each CPU variant and GPU target:
+//        need = f.workspace.<target>(ctx, descriptors)
 //        if (status = heddle_rt_check_workspace(ctx, "f", need)) return status
-//        return f.<variant>(ctx, descriptors, ctx->workspace, need) }
-//     return heddle_rt_fail(ctx, HEDDLE_UNSUPPORTED_CPU, "f", "...", null, 0)
+//        return f.<target>(ctx, descriptors, ctx->workspace, need)
 //   }
 //
-// and f_workspace alike, with shapes only. Layout of the table: heddle/Runtime/ModuleRuntime.h.
+// and f_workspace alike, with shapes only. Layout of the tables: heddle/Runtime/ModuleRuntime.h.
 //
 //===----------------------------------------------------------------------===//
 
 #include "heddle/Target/ObjectEmission.h"
 
-#include "heddle/Runtime/heddle_runtime.h"
+#include "heddle/Runtime/ModuleRuntime.h"
 
 #include "llvm/IR/IRBuilder.h"
 
@@ -28,18 +27,18 @@ namespace {
 
 class HostModuleBuilder {
 public:
-  HostModuleBuilder(const ModuleInterface &interface, llvm::ArrayRef<const CPUVariant *> variants,
-                    llvm::LLVMContext &context)
-      : interface(interface), variants(variants),
-        module(std::make_unique<llvm::Module>("heddle_host", context)), b(context),
-        i32(b.getInt32Ty()), i64(b.getInt64Ty()), pointer(b.getPtrTy()) {}
+  HostModuleBuilder(const ModuleInterface &interface, llvm::LLVMContext &context)
+      : interface(interface), module(std::make_unique<llvm::Module>("heddle_host", context)),
+        b(context), i32(b.getInt32Ty()), i64(b.getInt64Ty()), pointer(b.getPtrTy()) {}
 
   std::unique_ptr<llvm::Module> build() {
     bind = declare("heddle_rt_bind", i32,
                    {pointer, pointer, pointer, pointer, i32, pointer, pointer, i32});
     checkWorkspace = declare("heddle_rt_check_workspace", i32, {pointer, pointer, i64});
-    cpuLevel = declare("heddle_rt_cpu_level", i32, {});
+    select = declare("heddle_rt_select_target", i32,
+                     {pointer, pointer, pointer, i32, pointer, i32, pointer});
     fail = declare("heddle_rt_fail", i32, {pointer, i32, pointer, pointer, pointer, i32});
+    buildTargets();
     for (const InterfaceEntry &entry : interface.entries) {
       buildTable(entry);
       buildEntry(entry);
@@ -63,24 +62,25 @@ private:
     return function;
   }
 
+  void buildTargets();
   void buildTable(const InterfaceEntry &entry);
   llvm::Value *bindArguments(llvm::Function *function, const InterfaceEntry &entry,
                              bool shapesOnly);
   void returnIfNonzero(llvm::Value *status);
   void returnFailure(llvm::Function *function, const InterfaceEntry &entry, int32_t status,
                      const std::string &text);
-  void forEachVariant(llvm::Function *function, const InterfaceEntry &entry,
-                      llvm::function_ref<void(const CPUVariant &)> call);
+  void forEachTarget(llvm::Function *function, const InterfaceEntry &entry,
+                     llvm::function_ref<void(const std::string &)> call);
   void buildEntry(const InterfaceEntry &entry);
   void buildWorkspaceQuery(const InterfaceEntry &entry);
   void buildDescription();
 
   const ModuleInterface &interface;
-  llvm::ArrayRef<const CPUVariant *> variants;
   std::unique_ptr<llvm::Module> module;
   llvm::IRBuilder<> b;
   llvm::Type *i32, *i64, *pointer;
-  llvm::FunctionCallee bind, checkWorkspace, cpuLevel, fail;
+  llvm::FunctionCallee bind, checkWorkspace, select, fail;
+  llvm::GlobalVariable *targets = nullptr;
   llvm::Constant *table = nullptr, *strings = nullptr;
   int64_t descriptorWords = 0;
 };
@@ -138,21 +138,44 @@ void HostModuleBuilder::returnIfNonzero(llvm::Value *status) {
   b.SetInsertPoint(next);
 }
 
-void HostModuleBuilder::forEachVariant(llvm::Function *function, const InterfaceEntry &entry,
-                                       llvm::function_ref<void(const CPUVariant &)> call) {
-  llvm::Value *level = b.CreateCall(cpuLevel, {});
-  std::string names;
-  for (const CPUVariant *variant : llvm::reverse(variants)) {
-    auto *use = llvm::BasicBlock::Create(module->getContext(), variant->name, function);
-    auto *next = llvm::BasicBlock::Create(module->getContext(), "next", function);
-    b.CreateCondBr(b.CreateICmpSGE(level, b.getInt32(variant->level)), use, next);
+/// The array of heddle_rt_target.
+void HostModuleBuilder::buildTargets() {
+  auto *row = llvm::StructType::get(module->getContext(), {pointer, i32, i32, pointer});
+  llvm::Constant *null = llvm::ConstantPointerNull::get(b.getPtrTy());
+  auto findChip = [&] {
+    return llvm::cast<llvm::Constant>(
+        declare("heddle_rt_find_chip", i32, {pointer, pointer, i32, pointer}).getCallee());
+  };
+  std::vector<llvm::Constant *> rows;
+  for (const TargetRow &target : interface.rows)
+    rows.push_back(llvm::ConstantStruct::get(
+        row, {b.CreateGlobalString(target.name, "target", 0, module.get()), b.getInt32(target.kind),
+              b.getInt32(target.level), target.kind == HEDDLE_RT_CUDA ? findChip() : null}));
+  auto *type = llvm::ArrayType::get(row, rows.size());
+  targets = new llvm::GlobalVariable(*module, type, true, llvm::GlobalValue::InternalLinkage,
+                                     llvm::ConstantArray::get(type, rows), "targets");
+}
+
+/// Chooses the target and builds a case for each by `call`.
+void HostModuleBuilder::forEachTarget(llvm::Function *function, const InterfaceEntry &entry,
+                                      llvm::function_ref<void(const std::string &)> call) {
+  llvm::Value *choice = b.CreateAlloca(i32);
+  returnIfNonzero(b.CreateCall(select, {function->getArg(0), b.CreateGlobalString(entry.name),
+                                        targets, b.getInt32(interface.rows.size()),
+                                        function->getArg(1), function->getArg(2), choice}));
+  auto block = [&](llvm::StringRef name) {
+    return llvm::BasicBlock::Create(module->getContext(), name, function);
+  };
+  llvm::BasicBlock *impossible = block("impossible");
+  auto *dispatch = b.CreateSwitch(b.CreateLoad(i32, choice), impossible, interface.rows.size());
+  for (auto [i, target] : llvm::enumerate(interface.rows)) {
+    llvm::BasicBlock *use = block(target.name);
+    dispatch->addCase(b.getInt32(i), use);
     b.SetInsertPoint(use);
-    call(*variant);
-    b.SetInsertPoint(next);
-    names = variant->name.str() + (names.empty() ? "" : ", ") + names;
+    call(target.name);
   }
-  returnFailure(function, entry, HEDDLE_UNSUPPORTED_CPU,
-                "this CPU can run none of the module's variants (" + names + ")");
+  b.SetInsertPoint(impossible);
+  b.CreateUnreachable();
 }
 
 void HostModuleBuilder::returnFailure(llvm::Function *function, const InterfaceEntry &entry,
@@ -166,10 +189,9 @@ void HostModuleBuilder::buildEntry(const InterfaceEntry &entry) {
   llvm::Function *function = define(entry.name, i32, {pointer, pointer, i32});
   llvm::Value *context = function->getArg(0);
   llvm::Value *descriptors = bindArguments(function, entry, /*shapesOnly=*/false);
-  forEachVariant(function, entry, [&](const CPUVariant &variant) {
-    auto size = declare(entry.name + ".workspace." + variant.name.str(), i64, {pointer, pointer});
-    auto run =
-        declare(entry.name + "." + variant.name.str(), i32, {pointer, pointer, pointer, i64});
+  forEachTarget(function, entry, [&](const std::string &target) {
+    auto size = declare(entry.name + ".workspace." + target, i64, {pointer, pointer});
+    auto run = declare(entry.name + "." + target, i32, {pointer, pointer, pointer, i64});
     llvm::Value *bytes = b.CreateCall(size, {context, descriptors});
     returnIfNonzero(
         b.CreateCall(checkWorkspace, {context, b.CreateGlobalString(entry.name), bytes}));
@@ -191,8 +213,8 @@ void HostModuleBuilder::buildWorkspaceQuery(const InterfaceEntry &entry) {
   returnFailure(function, entry, HEDDLE_INVALID_ARGUMENT,
                 "bytes is a null pointer, expected the address of a uint64_t");
   b.SetInsertPoint(store);
-  forEachVariant(function, entry, [&](const CPUVariant &variant) {
-    auto size = declare(entry.name + ".workspace." + variant.name.str(), i64, {pointer, pointer});
+  forEachTarget(function, entry, [&](const std::string &target) {
+    auto size = declare(entry.name + ".workspace." + target, i64, {pointer, pointer});
     b.CreateStore(b.CreateCall(size, {function->getArg(0), descriptors}), function->getArg(3));
     b.CreateRet(b.getInt32(HEDDLE_OK));
   });
@@ -208,9 +230,8 @@ void HostModuleBuilder::buildDescription() {
 } // namespace
 
 std::unique_ptr<llvm::Module> buildHostModule(const ModuleInterface &interface,
-                                              llvm::ArrayRef<const CPUVariant *> variants,
                                               llvm::LLVMContext &context) {
-  return HostModuleBuilder(interface, variants, context).build();
+  return HostModuleBuilder(interface, context).build();
 }
 
 } // namespace heddle

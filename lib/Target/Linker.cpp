@@ -12,10 +12,12 @@
 
 LLD_HAS_DRIVER(elf)
 
-// The runtime's object file, put into this library at build time (RuntimeObject.S).
+// Object files of the runtime and the simulator, put into this library at build time (RuntimeObject.S).
 extern "C" {
 extern const char heddle_runtime_object_begin[];
 extern const char heddle_runtime_object_end[];
+extern const char heddle_simulator_object_begin[];
+extern const char heddle_simulator_object_end[];
 }
 
 namespace heddle {
@@ -75,23 +77,28 @@ llvm::Expected<std::string> findSystemLibrary(llvm::StringRef name) {
 }
 
 /// Runs LLD on the objects and the runtime, with `options` in front and `libraries` behind them.
-llvm::Error runLinker(const TemporaryFolder &folder, llvm::ArrayRef<std::string> objects,
+llvm::Error runLinker(const TemporaryFolder &folder, const LinkInputs &inputs,
                       llvm::ArrayRef<std::string> options, llvm::ArrayRef<std::string> libraries,
                       llvm::StringRef path) {
   std::vector<std::string> arguments{"ld.lld", "-o", path.str()};
   arguments.insert(arguments.end(), options.begin(), options.end());
-  for (auto [i, object] : llvm::enumerate(objects)) {
+  for (auto [i, object] : llvm::enumerate(inputs.objects)) {
     std::string name = folder.file(std::to_string(i) + ".o");
     if (llvm::Error error = writeFile(name, object))
       return error;
     arguments.push_back(name);
   }
-  std::string runtime = folder.file("runtime.o");
-  if (llvm::Error error = writeFile(
-          runtime, llvm::StringRef(heddle_runtime_object_begin,
-                                   heddle_runtime_object_end - heddle_runtime_object_begin)))
+  auto addBytes = [&](llvm::StringRef name, const char *begin, const char *end) {
+    arguments.push_back(folder.file(name));
+    return writeFile(arguments.back(), llvm::StringRef(begin, end - begin));
+  };
+  if (llvm::Error error =
+          addBytes("runtime.o", heddle_runtime_object_begin, heddle_runtime_object_end))
     return error;
-  arguments.push_back(runtime);
+  if (inputs.withSimulator)
+    if (llvm::Error error =
+            addBytes("simulator.o", heddle_simulator_object_begin, heddle_simulator_object_end))
+      return error;
   arguments.insert(arguments.end(), libraries.begin(), libraries.end());
 
   llvm::SmallVector<const char *> argv;
@@ -110,15 +117,16 @@ llvm::Error runLinker(const TemporaryFolder &folder, llvm::ArrayRef<std::string>
 
 } // namespace
 
-llvm::Error linkSharedObject(llvm::ArrayRef<std::string> objects,
-                             llvm::ArrayRef<std::string> exported, llvm::StringRef soname,
+llvm::Error linkSharedObject(const LinkInputs &inputs, llvm::StringRef soname,
                              llvm::StringRef path) {
   TemporaryFolder folder;
   if (llvm::Error error = folder.create())
     return error;
   std::string script = "{ global:\n";
-  for (const std::string &name : exported)
+  for (const std::string &name : inputs.exported)
     script += "  " + name + ";\n";
+  if (inputs.withSimulator)
+    script += "  heddle_module_simulation_*;\n";
   script += "local: *; };\n";
   std::string versions = folder.file("exports.map");
   if (llvm::Error error = writeFile(versions, script))
@@ -130,28 +138,27 @@ llvm::Error linkSharedObject(llvm::ArrayRef<std::string> objects,
       return file.takeError();
     libraries.push_back(*file);
   }
-  return runLinker(folder, objects,
+  return runLinker(folder, inputs,
                    {"-shared", "--no-undefined", "-z", "now", "-z", "noexecstack", "--gc-sections",
                     "--hash-style=gnu", "--build-id=sha1", "--strip-debug",
                     "--version-script=" + versions, "-soname=" + soname.str()},
                    libraries, path);
 }
 
-llvm::Error linkRelocatable(llvm::ArrayRef<std::string> objects, llvm::StringRef path) {
+llvm::Error linkRelocatable(const LinkInputs &inputs, llvm::StringRef path) {
   TemporaryFolder folder;
   if (llvm::Error error = folder.create())
     return error;
-  return runLinker(folder, objects, {"-r"}, {}, path);
+  return runLinker(folder, inputs, {"-r"}, {}, path);
 }
 
-llvm::Error linkExecutable(llvm::ArrayRef<std::string> objects,
-                           llvm::ArrayRef<std::string> exported, llvm::StringRef launcher,
+llvm::Error linkExecutable(const LinkInputs &inputs, llvm::StringRef launcher,
                            llvm::StringRef path) {
   TemporaryFolder folder;
   if (llvm::Error error = folder.create())
     return error;
   std::string module = folder.file("module.so");
-  if (llvm::Error error = linkSharedObject(objects, exported, "module.so", module))
+  if (llvm::Error error = linkSharedObject(inputs, "module.so", module))
     return error;
   std::string content;
   for (llvm::StringRef part : {launcher, llvm::StringRef(module)}) {

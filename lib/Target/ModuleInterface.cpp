@@ -188,7 +188,7 @@ std::string ModuleInterface::toJSON() const {
   llvm::json::Object root{{"abi", HEDDLE_ABI_VERSION},
                           {"producer", "heddle-compile " HEDDLE_VERSION},
                           {"name", name},
-                          {"target", llvm::json::Array{"cpu"}},
+                          {"target", llvm::json::Array(targets)},
                           {"cpu_variants", llvm::json::Array(cpuVariants)},
                           {"entries", std::move(entryList)}};
   if (model)

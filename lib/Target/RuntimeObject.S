@@ -1,12 +1,17 @@
-# The module runtime as bytes of this library.
-    .section .rodata
-    .global heddle_runtime_object_begin
-    .global heddle_runtime_object_end
-    .hidden heddle_runtime_object_begin
-    .hidden heddle_runtime_object_end
+# The module runtime and the simulator as bytes of this library.
+    .macro embed name, path
+    .global \name\()_begin
+    .global \name\()_end
+    .hidden \name\()_begin
+    .hidden \name\()_end
     .balign 16
-heddle_runtime_object_begin:
-    .incbin HEDDLE_RUNTIME_OBJECT_PATH
-heddle_runtime_object_end:
+\name\()_begin:
+    .incbin "\path"
+\name\()_end:
     .byte 0
+    .endm
+
+    .section .rodata
+    embed heddle_runtime_object, HEDDLE_RUNTIME_OBJECT_PATH
+    embed heddle_simulator_object, HEDDLE_SIMULATOR_OBJECT_PATH
     .section .note.GNU-stack,"",@progbits

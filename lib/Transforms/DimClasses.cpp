@@ -148,6 +148,32 @@ void DimClasses::addLinalg(linalg::LinalgOp op) {
     joinAll(init, result);
 }
 
+/// `heddle.loops` has a number for each dimension of each tensor; where there are two of one number, they are equal.
+void DimClasses::addDispatch(tile::DispatchOp op) {
+  for (auto [init, result] : llvm::zip_equal(op.getOuts(), op.getResults()))
+    joinAll(init, result);
+  auto loops = op->getAttrOfType<ArrayAttr>("heddle.loops");
+  if (!loops)
+    return;
+  llvm::DenseMap<int64_t, int> nodes;
+  auto numbers = loops.begin();
+  for (Value tensor : llvm::concat<Value>(op.getIns(), op.getOuts())) {
+    auto type = dyn_cast<RankedTensorType>(tensor.getType());
+    if (!type || numbers == loops.end())
+      continue;
+    auto ofTensor = dyn_cast<DenseI64ArrayAttr>(*numbers++);
+    if (!ofTensor || ofTensor.size() != type.getRank())
+      continue;
+    for (auto [dim, number] : llvm::enumerate(ofTensor.asArrayRef())) {
+      if (number < 0)
+        continue;
+      auto [known, isNew] = nodes.try_emplace(number, id(tensor, dim));
+      if (!isNew)
+        join(known->second, id(tensor, dim));
+    }
+  }
+}
+
 void DimClasses::addOp(Operation *op) {
   if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
     return addLinalg(linalgOp);
@@ -173,6 +199,8 @@ void DimClasses::addOp(Operation *op) {
       if (!dropped[dim])
         kept.push_back(size);
     joinSizes(extract.getResult(), kept);
+  } else if (auto dispatch = dyn_cast<tile::DispatchOp>(op)) {
+    addDispatch(dispatch);
   } else if (auto destination = dyn_cast<DestinationStyleOpInterface>(op)) {
     for (auto [init, result] : llvm::zip(destination.getDpsInits(), op->getResults()))
       joinAll(init, result);

@@ -9,7 +9,8 @@
 //  4. scf.for may carry tensors whose extents change, so a carried dimension is one class only if the body, looked at alone, yields the
 //     extent that it took or the one that the loop began with. A result of scf.if, or of a select by a scalar, is joined where both
 //     sides agree. As one such fact may prove another, this is repeated until nothing changes.
-//  5. attn.require that two extents are equal, where both are extents of arguments: the border then checks it.
+//  5. tile.dispatch: operands with their results, and dimensions of one number in `heddle.loops`.
+//  6. attn.require that two extents are equal, where both are extents of arguments: the border then checks it.
 //
 // A static extent gives its class that value; two different ones are a contradiction. Whoever adds an op that ties dimensions in another
 // way adds its rule here; a missing rule makes names less shared, and the result dimension that depends on it an error, never a wrong
@@ -20,6 +21,7 @@
 #ifndef HEDDLE_LIB_TRANSFORMS_DIMCLASSES_H
 #define HEDDLE_LIB_TRANSFORMS_DIMCLASSES_H
 
+#include "heddle/Dialect/Tile/Tile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -52,6 +54,7 @@ private:
   void addTensor(mlir::Value value);
   void addOp(mlir::Operation *op);
   void addLinalg(mlir::linalg::LinalgOp op);
+  void addDispatch(tile::DispatchOp op);
   void addRequirements(mlir::func::FuncOp function);
   void addControlFlow(mlir::func::FuncOp function);
 

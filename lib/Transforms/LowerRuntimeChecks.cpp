@@ -5,6 +5,8 @@
 #include "heddle/Transforms/EntryAttributes.h"
 #include "heddle/Transforms/Passes.h"
 
+#include "TextConstants.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -23,7 +25,7 @@ class CheckLowering {
 public:
   explicit CheckLowering(ModuleOp module)
       : module(module), b(module.getLoc(), module.getContext()),
-        pointer(LLVM::LLVMPointerType::get(module.getContext())) {}
+        pointer(LLVM::LLVMPointerType::get(module.getContext())), texts(module, "heddle_text_") {}
 
   LogicalResult lower(func::FuncOp entry) {
     entry.setType(FunctionType::get(entry.getContext(), entry.getArgumentTypes(),
@@ -44,22 +46,6 @@ public:
 private:
   Value constant(int64_t value, unsigned bits) {
     return LLVM::ConstantOp::create(b, b.getIntegerType(bits), value);
-  }
-
-  /// The address of a zero-terminated string constant, shared by equal texts.
-  Value stringAddress(StringRef text) {
-    StringAttr &symbol = strings[text];
-    if (!symbol) {
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(module.getBody());
-      std::string bytes = text.str() + '\0';
-      auto type = LLVM::LLVMArrayType::get(b.getI8Type(), bytes.size());
-      auto global = LLVM::GlobalOp::create(b, type, /*isConstant=*/true, LLVM::Linkage::Internal,
-                                           "heddle_text_" + std::to_string(strings.size()),
-                                           b.getStringAttr(bytes));
-      symbol = global.getSymNameAttr();
-    }
-    return LLVM::AddressOfOp::create(b, pointer, symbol);
   }
 
   FlatSymbolRefAttr failFunction() {
@@ -98,7 +84,7 @@ private:
     auto call = LLVM::CallOp::create(
         b, TypeRange(b.getI32Type()), failFunction(),
         ValueRange{entry.getArgument(0), constant(HEDDLE_OUT_OF_RANGE, 32),
-                   stringAddress(entry.getName()), stringAddress(check.getMessage()), values,
+                   texts.address(b, entry.getName()), texts.address(b, check.getMessage()), values,
                    constant(check.getValues().size(), 32)});
     func::ReturnOp::create(b, call.getResults());
     check.erase();
@@ -107,7 +93,7 @@ private:
   ModuleOp module;
   ImplicitLocOpBuilder b;
   LLVM::LLVMPointerType pointer;
-  llvm::StringMap<StringAttr> strings;
+  TextConstants texts;
   FlatSymbolRefAttr fail;
 };
 

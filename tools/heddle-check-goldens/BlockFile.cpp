@@ -188,7 +188,7 @@ Status BlockFile::runSchedule(const run::Module &module, const Schedule &schedul
         return status;
     if (Status status = arguments.allocate(nullptr); !status)
       return status;
-    if (Status status = arguments.call(module, session.threads); !status)
+    if (Status status = arguments.call(module, {session.threads}); !status)
       return status;
     insertRows(output, arguments.view("hidden_states.out"), start);
     insertRows(attention, arguments.view("attn"), start);

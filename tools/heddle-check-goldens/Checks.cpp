@@ -10,17 +10,23 @@ bool isSupportedByHost(const CPUVariant &variant) { return variant.level <= hedd
 
 void Session::forEachVariant(Report &report,
                              llvm::function_ref<Status(const LoadOptions &)> check) {
-  for (const std::string &variant : variants) {
-    if (!isSupportedByHost(*lookupCPUVariant(variant)))
-      continue;
-    report.setConfiguration(variant + " " + std::string(dtypeName(type)));
-    LoadOptions options;
-    options.variants = {variant};
-    options.accumulate = accumulate;
-    options.kernels = kernels;
+  LoadOptions options;
+  options.target = target;
+  options.accumulate = accumulate;
+  options.kernels = kernels;
+  auto run = [&](const std::string &configuration) {
+    report.setConfiguration(configuration + " " + std::string(dtypeName(type)));
     if (Status status = check(options); !status)
       report.fail("module", status.error());
     report.setConfiguration("");
+  };
+  if (target != "cpu")
+    return run(target);
+  for (const std::string &variant : variants) {
+    if (!isSupportedByHost(*lookupCPUVariant(variant)))
+      continue;
+    options.variants = {variant};
+    run(variant);
   }
 }
 

@@ -20,6 +20,7 @@ bool isSupportedByHost(const CPUVariant &variant);
 /// The command line, and what all files share.
 struct Session {
   DType type = DType::F32;
+  std::string target = "cpu";
   std::vector<std::string> variants;
   AccumulateType accumulate = AccumulateType::F32;
   KernelSource kernels = defaultKernels;
@@ -27,7 +28,7 @@ struct Session {
   bool verbose = false;
   ModuleLoader loader;
 
-  /// Runs `check` once for each CPU variant that this machine has, each alone in a module.
+  /// Runs `check` once for each CPU variant that this machine has, each alone in a module; once for a target without any.
   /// A failure that it returns goes to the report.
   void forEachVariant(Report &report, llvm::function_ref<Status(const LoadOptions &)> check);
 

@@ -100,7 +100,7 @@ Result<Tensor> ModelFolder::callEntry(const run::Module &module, const char *nam
         return status.failure();
   if (Status status = arguments->allocate(nullptr); !status)
     return status.failure();
-  if (Status status = arguments->call(module, session.threads); !status)
+  if (Status status = arguments->call(module, {session.threads}); !status)
     return status.failure();
   Result<Tensor> logits = Tensor::copyOf(arguments->view("logits"));
   if (!caches)

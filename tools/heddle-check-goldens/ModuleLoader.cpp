@@ -48,6 +48,7 @@ Result<run::Module> ModuleLoader::load(ModuleOp module, const LoadOptions &optio
 
   CompileOptions compile;
   compile.output = path.str().str();
+  compile.targets = {options.target};
   compile.variants = options.variants;
   compile.accumulate = options.accumulate;
   compile.kernels = options.kernels;

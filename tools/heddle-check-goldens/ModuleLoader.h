@@ -27,6 +27,7 @@ private:
 };
 
 struct LoadOptions {
+  std::string target = "cpu";
   std::vector<std::string> variants{"avx2", "avx512"};
   AccumulateType accumulate = AccumulateType::F32;
   KernelSource kernels = defaultKernels;

@@ -45,7 +45,7 @@ static Status runCase(const OperationCase &operation, const run::Module &module,
       return status;
   if (Status status = arguments.allocate(nullptr); !status)
     return status;
-  if (Status status = arguments.call(module, session.threads); !status)
+  if (Status status = arguments.call(module, {session.threads}); !status)
     return status;
   for (const Expectation &expectation : operation.expectations) {
     std::string what = operation.name + " " + expectation.argument;

@@ -4,6 +4,7 @@
 #include "Checks.h"
 
 #include "heddle/Target/CPUVariants.h"
+#include "heddle/Target/Targets.h"
 
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
@@ -19,8 +20,9 @@ static cl::OptionCategory category("heddle-check-goldens options");
 
 static cl::list<std::string> inputs(cl::Positional, cl::OneOrMore, cl::cat(category),
                                     cl::desc("<golden files, model folders, or folders of them>"));
-static cl::opt<std::string> target("target", cl::cat(category), cl::init("cpu"),
-                                   cl::value_desc("name"), cl::desc("Target: cpu (default)"));
+static cl::opt<std::string>
+    target("target", cl::cat(category), cl::init("cpu"), cl::value_desc("name"),
+           cl::desc("Target: cpu (default), or one that is simulated, such as sim-sm_80"));
 static cl::opt<DType> dtype("dtype", cl::cat(category), cl::init(DType::F32),
                             cl::desc("Type of inputs, weights, hidden states and caches"),
                             cl::values(clEnumValN(DType::F32, "f32", "32-bit float (default)"),
@@ -35,7 +37,9 @@ static cl::opt<KernelSource> kernels(
     "kernels", cl::cat(category), cl::init(defaultKernels), cl::desc("Code of attn ops"),
     cl::values(clEnumValN(KernelSource::Reference, "reference", "formulas on whole tensors"),
                clEnumValN(KernelSource::Tile, "tile",
-                          "tile kernels, where there are some (default)")));
+                          "tile kernels for attention; for GPUs, for all (default)"),
+               clEnumValN(KernelSource::TileAll, "tile-all",
+                          "tile kernels for all that has some, formed as for a GPU")));
 static cl::list<std::string>
     variants("cpu-variants", cl::CommaSeparated, cl::cat(category), cl::value_desc("list"),
              cl::desc("CPU variants to check, each in a module of its own: avx2, avx512 (default: "
@@ -59,23 +63,29 @@ static int usageError(const llvm::Twine &message) {
 
 /// Fills the session's variants, or says what is wrong with the options.
 static int checkOptions(Session &session, Report &report) {
-  if (target != "cpu")
-    return usageError("unknown target '" + target + "'; known is: cpu");
+  std::optional<Target> known = parseTarget(target);
+  if (!known)
+    return usageError("unknown target '" + target + "'; known are: " + listTargets());
+  if (known->kind == TargetKind::CUDA)
+    return usageError("target '" + target + "' needs a device; expected cpu or a simulated one");
+  if (known->kind == TargetKind::Simulated && !variants.empty())
+    return usageError("--cpu-variants goes with --target=cpu only");
   if (*threads < 0)
     return usageError("--threads takes a number from 0, not " + llvm::Twine(*threads));
-  std::string known;
+  session.target = target;
+  std::string names;
   for (const CPUVariant &variant : getCPUVariants()) {
-    known += (known.empty() ? "" : ", ") + variant.name.str();
+    names += (names.empty() ? "" : ", ") + variant.name.str();
     if (variants.empty())
       session.variants.push_back(variant.name.str());
   }
   for (const std::string &name : variants) {
     if (!lookupCPUVariant(name))
-      return usageError("unknown CPU variant '" + name + "'; known are: " + known);
+      return usageError("unknown CPU variant '" + name + "'; known are: " + names);
     session.variants.push_back(name);
   }
   for (const std::string &name : session.variants)
-    if (!isSupportedByHost(*lookupCPUVariant(name)))
+    if (known->kind == TargetKind::CPU && !isSupportedByHost(*lookupCPUVariant(name)))
       report.note("not checked: CPU variant " + name + ", which this CPU can't run");
   return 0;
 }

@@ -3,10 +3,12 @@
 #include "../ToolVersion.h"
 #include "EmbedWeights.h"
 #include "InputModule.h"
+#include "PrintKernels.h"
 
 #include "heddle/InitAll.h"
 #include "heddle/Target/CPUVariants.h"
 #include "heddle/Target/Compiler.h"
+#include "heddle/Target/Targets.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Support/Timing.h"
@@ -27,17 +29,25 @@ static cl::OptionCategory category("heddle-compile options");
 
 static cl::opt<std::string> input(cl::Positional, cl::Required, cl::cat(category),
                                   cl::desc("<checkpoint folder, .mlir file, or - >"));
-static cl::opt<std::string> output("o", cl::Required, cl::cat(category), cl::value_desc("file"),
+static cl::opt<std::string> output("o", cl::cat(category), cl::value_desc("file"),
                                    cl::desc("File to write; - prints text forms"));
 static cl::list<std::string> targets("target", cl::CommaSeparated, cl::cat(category),
                                      cl::value_desc("list"),
-                                     cl::desc("Targets of the module: cpu (default)"));
+                                     cl::desc("Targets of the module: cpu (default), sm_80, sm_86, "
+                                              "sm_89, sm_90, sim-sm_80 (the simulator). Which one "
+                                              "serves a call is decided by the tensors' device"));
 static cl::opt<EmitKind>
     emit("emit", cl::cat(category), cl::init(EmitKind::SharedObject), cl::desc("What to write"),
          cl::values(clEnumValN(EmitKind::Attn, "attn", "IR of the model, as imported or read"),
                     clEnumValN(EmitKind::Linalg, "linalg", "IR after --heddle-attn-to-linalg"),
-                    clEnumValN(EmitKind::LLVM, "llvm", "optimised LLVM IR of the last CPU variant"),
+                    clEnumValN(EmitKind::LLVM, "llvm",
+                               "optimised LLVM IR: of the last CPU variant, else of the kernels"),
                     clEnumValN(EmitKind::Assembly, "asm", "assembly of the last CPU variant"),
+                    clEnumValN(EmitKind::Tile, "tile", "GPU: kernels as they are launched"),
+                    clEnumValN(EmitKind::NVVM, "nvvm", "GPU: kernels in LLVM and NVVM dialects"),
+                    clEnumValN(EmitKind::PTX, "ptx", "GPU: kernels as PTX"),
+                    clEnumValN(EmitKind::Cubin, "cubin", "GPU: one kernel as machine code"),
+                    clEnumValN(EmitKind::SASS, "sass", "GPU: kernels, disassembled"),
                     clEnumValN(EmitKind::Object, "obj", "one relocatable object, to link yourself"),
                     clEnumValN(EmitKind::SharedObject, "so",
                                "module: a shared object, with a C header beside it (default)"),
@@ -50,6 +60,25 @@ static cl::list<std::string> variants(
     "cpu-variants", cl::CommaSeparated, cl::cat(category), cl::value_desc("list"),
     cl::desc("CPU variants in the module: avx2, avx512 (default: both); the best that the CPU "
              "has is chosen when an entry is called"));
+static cl::opt<std::string> kernel("kernel", cl::cat(category), cl::value_desc("name"),
+                                   cl::desc("With --emit=nvvm, llvm, ptx, cubin, sass: this "
+                                            "kernel only"));
+static cl::opt<std::string>
+    cudaTools("cuda-tools", cl::cat(category), cl::value_desc("folder"),
+              cl::desc("Folder of ptxas, fatbinary and nvdisasm, or none (default: where PATH, "
+                       "CUDA_PATH or /usr/local/cuda has them; without ptxas a module holds PTX)"));
+static cl::opt<bool> warningsAsErrors("Werror", cl::cat(category),
+                                      cl::desc("Take what ptxas warns of, and register spills, "
+                                               "for errors"));
+static cl::opt<heddle::ReportForm> printKernels(
+    "print-kernels", cl::ValueOptional, cl::cat(category), cl::init(heddle::ReportForm::Table),
+    cl::desc("Print what each kernel does and became; without -o nothing else is done"),
+    cl::values(clEnumValN(heddle::ReportForm::Table, "", "as tables"),
+               clEnumValN(heddle::ReportForm::Table, "table", "as tables"),
+               clEnumValN(heddle::ReportForm::JSON, "json", "as JSON")));
+static cl::list<std::string> at("at", cl::CommaSeparated, cl::cat(category), cl::value_desc("list"),
+                                cl::desc("Extents that --print-kernels counts with, such as "
+                                         "B=1,L=512 (default: batches 1, others 512)"));
 static cl::opt<int> optLevel("O", cl::Prefix, cl::init(2), cl::cat(category),
                              cl::value_desc("level"),
                              cl::desc("LLVM's optimisation level, 0 to 3 (default 2)"));
@@ -64,7 +93,9 @@ static cl::opt<heddle::KernelSource>
             cl::values(clEnumValN(heddle::KernelSource::Reference, "reference",
                                   "formulas on whole tensors"),
                        clEnumValN(heddle::KernelSource::Tile, "tile",
-                                  "tile kernels, where there are some (default)")));
+                                  "tile kernels for attention; for GPUs, for all (default)"),
+                       clEnumValN(heddle::KernelSource::TileAll, "tile-all",
+                                  "tile kernels for all that has some, formed as for a GPU")));
 static cl::opt<std::string> dumpPasses("dump-passes", cl::cat(category), cl::value_desc("folder"),
                                        cl::desc("Write the IR after every pass that changed it "
                                                 "to this folder"));
@@ -107,12 +138,40 @@ static void adoptTimePasses() {
   option->setDescription("Print the time of every phase and pass to stderr");
 }
 
+/// Checks what belongs to --print-kernels.
+static int checkReportOptions() {
+  if (!printKernels.getNumOccurrences()) {
+    if (at.getNumOccurrences())
+      return usageError("--at goes with --print-kernels");
+    return output.empty() ? usageError("-o FILE is missing") : 0;
+  }
+  if (!output.empty() && heddle::isPrinted(emit))
+    return usageError("--print-kernels goes with --emit=so, obj or exe, or without -o");
+  if (output.empty() && (emit.getNumOccurrences() || weights.getNumOccurrences()))
+    return usageError("--print-kernels without -o writes no file; give -o FILE, or leave out --" +
+                      (emit.getNumOccurrences() ? emit.ArgStr : weights.ArgStr));
+  return 0;
+}
+
 /// Checks what the option parser can't.
 static int checkOptions(bool isFolder) {
-  for (const std::string &target : targets)
-    if (target != "cpu")
-      return usageError("unknown target '" + target + "'; known is: cpu");
+  if (int status = checkReportOptions())
+    return status;
   llvm::StringSet<> given;
+  bool fits = targets.empty() && heddle::emitsFor(emit, /*isGPU=*/false);
+  for (const std::string &name : targets) {
+    std::optional<heddle::Target> target = heddle::parseTarget(name);
+    if (!target)
+      return usageError("unknown target '" + name + "'; known are: " + heddle::listTargets());
+    if (!given.insert(name).second)
+      return usageError("target '" + name + "' is given twice");
+    fits |= heddle::emitsFor(emit, target->isGPU());
+  }
+  if (!fits)
+    return usageError(
+        llvm::Twine("this form of --emit needs a target that is ") +
+        (heddle::emitsFor(emit, true) ? "a GPU, such as --target=sm_80" : "a CPU: --target=cpu"));
+  given.clear();
   for (const std::string &name : variants) {
     if (!heddle::lookupCPUVariant(name)) {
       std::string known;
@@ -133,10 +192,10 @@ static int checkOptions(bool isFolder) {
       if (option->getNumOccurrences())
         return usageError("--" + option->ArgStr + " is for checkpoint folders, but " + input +
                           " is not a folder");
-  bool isText = emit == EmitKind::Attn || emit == EmitKind::Linalg || emit == EmitKind::LLVM ||
-                emit == EmitKind::Assembly;
-  if (output == "-" && !isText)
-    return usageError("-o - prints text forms; give --emit=attn, linalg, llvm or asm, or a file");
+  if (output == "-" && (!heddle::isPrinted(emit) || emit == EmitKind::Cubin))
+    return usageError(
+        "-o - prints text forms; give --emit=attn, linalg, llvm, asm, tile, nvvm, ptx "
+        "or sass, or a file");
   if (weights == WeightPlace::Embed && emit != EmitKind::SharedObject)
     return usageError("--weights=embed goes with --emit=so");
   if (emit == EmitKind::SharedObject && llvm::sys::path::extension(output) == ".h")
@@ -158,10 +217,17 @@ static mlir::LogicalResult printAboutFile(mlir::Diagnostic &diagnostic) {
   auto file = llvm::dyn_cast<mlir::FileLineColLoc>(mlir::Location(diagnostic.getLocation()));
   if (!file || file.getLine())
     return mlir::failure();
-  bool isError = diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error;
-  (isError ? llvm::WithColor::error(llvm::errs(), file.getFilename().getValue())
-           : llvm::WithColor::warning(llvm::errs(), file.getFilename().getValue()))
-      << diagnostic << "\n";
+  llvm::StringRef name = file.getFilename().getValue();
+  switch (diagnostic.getSeverity()) {
+  case mlir::DiagnosticSeverity::Error:
+    llvm::WithColor::error(llvm::errs(), name) << diagnostic << "\n";
+    break;
+  case mlir::DiagnosticSeverity::Warning:
+    llvm::WithColor::warning(llvm::errs(), name) << diagnostic << "\n";
+    break;
+  default:
+    llvm::WithColor::remark(llvm::errs(), name) << diagnostic << "\n";
+  }
   return mlir::success();
 }
 
@@ -179,6 +245,9 @@ int main(int argc, char **argv) {
   bool isFolder = llvm::sys::fs::is_directory(input);
   if (int status = checkOptions(isFolder))
     return status;
+  llvm::Expected<llvm::StringMap<int64_t>> extents = heddle::parseExtents(at);
+  if (!extents)
+    return usageError(llvm::toString(extents.takeError()));
 
   mlir::DialectRegistry registry;
   heddle::registerAllDialects(registry);
@@ -208,10 +277,17 @@ int main(int argc, char **argv) {
     return 1;
 
   heddle::CompileOptions options;
-  options.emit = emit;
+  options.emit = output.empty() ? EmitKind::Nothing : emit;
+  options.reportKernels = printKernels.getNumOccurrences();
+  options.extents = std::move(*extents);
   options.output = output;
+  if (!targets.empty())
+    options.targets = targets;
   if (!variants.empty())
     options.variants = variants;
+  options.kernel = kernel;
+  options.cudaTools = cudaTools;
+  options.warningsAsErrors = warningsAsErrors;
   options.optLevel = optLevel;
   options.accumulate = accumulate;
   options.kernels = kernels;
@@ -229,8 +305,10 @@ int main(int argc, char **argv) {
       return 1;
     weightFile.emplace(std::move(*staged));
   }
-  if (failed(heddle::compileModule(*module, options)))
+  heddle::CompileReport report;
+  if (failed(heddle::compileModule(*module, options, &report)))
     return 1;
+  heddle::printReports(report.kernels, printKernels, llvm::outs());
   if (weightFile)
     if (heddle::Status status = weightFile->commit(); !status) {
       llvm::WithColor::error() << status.error() << "\n";

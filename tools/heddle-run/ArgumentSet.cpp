@@ -183,20 +183,47 @@ static Failure callFailure(const Module &module, const std::string &entry, int32
   return {module.path() + ": " + text + " (status " + std::to_string(status) + ")"};
 }
 
-Status ArgumentSet::prepareCall(const Module &module, int32_t threads) {
+Status ArgumentSet::prepareCall(const Module &module, const CallOptions &options) {
+  Result<bool> onDevice = module.description().runsOnDevice(options.target, module.path());
+  if (!onDevice)
+    return onDevice.failure();
+  if (*onDevice) {
+    Result<Device *> opened = Device::open();
+    if (!opened)
+      return Failure{module.path() + ": " + opened.error()};
+    device = *opened;
+  }
   for (Slot &source : slots) {
     DLTensor &tensor = source.tensor;
     tensor.data = const_cast<std::byte *>(source.data);
     tensor.device = {kDLCPU, 0};
+    if (device) {
+      Result<cuda::Address> copy = device->mirror(source.data, view(source.argument->name).bytes);
+      if (!copy)
+        return Failure{"argument '" + source.argument->name + "': " + copy.error()};
+      tensor.data = reinterpret_cast<void *>(*copy);
+      tensor.device = {kDLCUDA, 0};
+    }
     tensor.ndim = int(source.shape.size());
     tensor.dtype = {dlpackCode(source.argument->dtype),
                     uint8_t(8 * dtypeSize(source.argument->dtype)), 1};
     tensor.shape = source.shape.data();
     pointers.push_back(&tensor);
   }
+  target = options.target;
   context.struct_size = sizeof(context);
-  context.num_threads = threads;
+  context.num_threads = options.threads;
+  context.target = target.empty() ? nullptr : target.c_str();
+  if (Status status = prepareWorkspace(module); !status)
+    return status;
+  Result<heddle_entry_fn> found = module.function(spec);
+  if (!found)
+    return found.failure();
+  function = *found;
+  return {};
+}
 
+Status ArgumentSet::prepareWorkspace(const Module &module) {
   Result<heddle_workspace_fn> query = module.workspaceFunction(spec);
   if (!query)
     return query.failure();
@@ -207,26 +234,55 @@ Status ArgumentSet::prepareCall(const Module &module, int32_t threads) {
   if (bytes > uint64_t(INT64_MAX))
     return Failure{module.path() + ": entry '" + spec.name + "' asks for a workspace of " +
                    std::to_string(bytes) + " bytes"};
+  context.workspace_bytes = bytes;
+  if (device) {
+    Result<cuda::Address> memory = device->allocate(bytes);
+    if (!memory)
+      return Failure{"workspace of entry '" + spec.name + "': " + memory.error()};
+    context.workspace = reinterpret_cast<void *>(*memory);
+    return {};
+  }
   Result<Tensor> memory = Tensor::zeros(DType::U8, {int64_t(bytes)});
   if (!memory)
     return Failure{"workspace of entry '" + spec.name + "': " + memory.error()};
   workspace = std::move(*memory);
   context.workspace = workspace.data();
-  context.workspace_bytes = bytes;
-
-  Result<heddle_entry_fn> found = module.function(spec);
-  if (!found)
-    return found.failure();
-  function = *found;
   return {};
 }
 
-Status ArgumentSet::call(const Module &module, int32_t threads) {
+/// What mutableData() may have changed since the last call.
+Status ArgumentSet::uploadInputs() {
+  for (Slot &source : slots)
+    if (source.argument->kind == Kind::Input && !source.argument->isWeight() &&
+        source.data == source.owned.data())
+      if (Status status = device->upload(source.data); !status)
+        return status;
+  return {};
+}
+
+Status ArgumentSet::fetch(Kind kind) {
+  for (Slot &source : slots)
+    if (source.argument->kind == kind)
+      if (Status status = device->download(const_cast<std::byte *>(source.data)); !status)
+        return status;
+  return {};
+}
+
+Status ArgumentSet::fetchUpdated() { return device ? fetch(Kind::InOut) : Status(); }
+
+Status ArgumentSet::call(const Module &module, const CallOptions &options) {
   if (!function)
-    if (Status status = prepareCall(module, threads); !status)
+    if (Status status = prepareCall(module, options); !status)
+      return status;
+  if (device)
+    if (Status status = uploadInputs(); !status)
       return status;
   int32_t status = function(&context, pointers.data(), int32_t(pointers.size()));
   if (status != HEDDLE_OK)
     return callFailure(module, spec.name, status, context);
-  return {};
+  if (!device)
+    return {};
+  if (Status finished = device->synchronize(); !finished)
+    return Failure{module.path() + ": " + spec.name + ": " + finished.error()};
+  return fetch(Kind::Output);
 }

@@ -11,6 +11,7 @@
 #ifndef HEDDLE_TOOLS_RUN_ARGUMENTSET_H
 #define HEDDLE_TOOLS_RUN_ARGUMENTSET_H
 
+#include "Device.h"
 #include "Module.h"
 #include "heddle/TensorIO/Tensor.h"
 #include <functional>
@@ -18,6 +19,12 @@
 
 namespace heddle {
 namespace run {
+
+/// How entries are called.
+struct CallOptions {
+  int32_t threads = 0;
+  std::string target = {}; // name; empty: what the module chooses
+};
 
 class ArgumentSet {
 public:
@@ -53,8 +60,11 @@ public:
   /// Memory of an argument that this set owns.
   std::byte *mutableData(const std::string &name) { return slot(name).owned.data(); }
 
-  /// Calls the entry of `module` once.
-  Status call(const Module &module, int32_t threads);
+  /// Calls the entry of `module` once, and waits until outputs are in the host's memory.
+  Status call(const Module &module, const CallOptions &options);
+
+  /// After calls on a device: brings the in-out arguments to the host's memory, too.
+  Status fetchUpdated();
 
 private:
   struct Slot {
@@ -70,7 +80,10 @@ private:
   Status checkType(const Argument &argument, const TensorView &tensor, const std::string &source);
   Result<std::vector<int64_t>> resolveShape(const Argument &argument) const;
   Status allocateSlot(Slot &target);
-  Status prepareCall(const Module &module, int32_t threads);
+  Status prepareCall(const Module &module, const CallOptions &options);
+  Status prepareWorkspace(const Module &module);
+  Status uploadInputs();
+  Status fetch(Kind kind);
 
   struct KnownDim {
     int64_t extent;
@@ -82,6 +95,8 @@ private:
   std::map<std::string, KnownDim> dims;
   std::vector<DLTensor *> pointers;
   heddle_context context = {};
+  std::string target;
+  Device *device = nullptr; // null: the CPU
   heddle_entry_fn function = nullptr;
   Tensor workspace;
 };

@@ -9,7 +9,7 @@
 using namespace heddle;
 using namespace heddle::run;
 
-Status heddle::run::bench(const Module &module, ArgumentSet &arguments, int32_t threads,
+Status heddle::run::bench(const Module &module, ArgumentSet &arguments, const CallOptions &options,
                           int64_t calls) {
   Progress progress("timing " + std::to_string(calls) + " calls of '" + arguments.entry().name +
                     "'");
@@ -17,7 +17,7 @@ Status heddle::run::bench(const Module &module, ArgumentSet &arguments, int32_t 
   times.reserve(size_t(calls));
   for (int64_t i = 0; i < calls; ++i) {
     auto start = std::chrono::steady_clock::now();
-    Status status = arguments.call(module, threads);
+    Status status = arguments.call(module, options);
     std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
     if (!status)
       return status;

@@ -10,7 +10,8 @@ namespace run {
 
 /// Calls the entry `calls` times and prints "median <time> ms" and, on the next line, the fastest
 /// and slowest call. The entry has been called before, which is the warm-up.
-Status bench(const Module &module, ArgumentSet &arguments, int32_t threads, int64_t calls);
+Status bench(const Module &module, ArgumentSet &arguments, const CallOptions &options,
+             int64_t calls);
 
 } // namespace run
 } // namespace heddle

@@ -108,7 +108,7 @@ Status Decoder::feed(ArgumentSet &arguments, int64_t begin, const TokenAt &token
   }
   lastCall = &arguments;
   lastPosition = begin + length - 1;
-  return arguments.call(module, options.threads);
+  return arguments.call(module, {options.threads, options.target});
 }
 
 Result<std::vector<int64_t>> Decoder::bestTokens() const {

@@ -140,6 +140,16 @@ const Argument *Entry::find(std::string_view name) const { return findByName(arg
 
 const Entry *Description::find(std::string_view name) const { return findByName(entries, name); }
 
+Result<bool> Description::runsOnDevice(const std::string &target, const std::string &module) const {
+  auto isDevice = [](const std::string &name) { return name.rfind("sm_", 0) == 0; };
+  if (target.empty())
+    return !targets.empty() && std::all_of(targets.begin(), targets.end(), isDevice);
+  if (std::find(targets.begin(), targets.end(), target) == targets.end())
+    return Failure{module + ": has no code for target '" + target + "', known are " +
+                   nameList(targets)};
+  return isDevice(target);
+}
+
 Result<Description> heddle::run::parseDescription(std::string_view text,
                                                   const std::string &module) {
   Result<json> root = parseStrictJson(text, module + ": module description");
@@ -167,6 +177,16 @@ Result<Description> heddle::run::parseDescription(std::string_view text,
        {std::pair{"name", &description.name}, std::pair{"producer", &description.producer}})
     if (root->contains(key) && (*root)[key].is_string())
       *field = (*root)[key].get<std::string>();
+  if (root->contains("target")) {
+    Result<const json *> targets = readArray(*root, "target", place);
+    if (!targets)
+      return targets.failure();
+    for (const json &value : **targets) {
+      if (!value.is_string())
+        return place.fail(std::string("has a target of type ") + value.type_name());
+      description.targets.push_back(value.get<std::string>());
+    }
+  }
   if (root->contains("weights")) {
     Result<std::string> weights = readString(*root, "weights", place);
     if (!weights)

@@ -38,11 +38,16 @@ struct Entry {
 
 struct Description {
   std::string name, producer;
+  std::vector<std::string> targets; // "cpu", "sm_80", "sim-sm_80"
   std::vector<Entry> entries;
   std::optional<int64_t> vocabularySize;  // of the model, if it says
   std::optional<std::string> weightsFile; // file name beside the module
 
   const Entry *find(std::string_view name) const;
+
+  /// Whether calls for that target, or for any if the name is empty, take tensors of a CUDA device.
+  /// Fails if the module, `module` in messages, has no code for the target.
+  Result<bool> runsOnDevice(const std::string &target, const std::string &module) const;
 };
 
 /// Parses the JSON of heddle_module_description. Keys that are not known are ignored; known ones

@@ -19,6 +19,8 @@ Result<void *> Module::symbol(const std::string &name) const {
   return Failure{file + ": does not export '" + name + "' (is this a Heddle module?)"};
 }
 
+void *Module::optionalSymbol(const char *name) const { return dlsym(handle, name); }
+
 Result<Module> Module::open(const std::string &loadPath, const std::string &path) {
   Module module;
   module.file = path;

@@ -31,6 +31,9 @@ public:
   Result<heddle_entry_fn> function(const Entry &entry) const;
   Result<heddle_workspace_fn> workspaceFunction(const Entry &entry) const;
 
+  /// What the module exports under that name, or null.
+  void *optionalSymbol(const char *name) const;
+
 private:
   static Result<Module> open(const std::string &loadPath, const std::string &path);
   Result<void *> symbol(const std::string &name) const;

@@ -1,6 +1,8 @@
 //===- Options.cpp - heddle-run's command line ----------------------------===//
 
 #include "Options.h"
+#include "Simulation.h"
+#include "heddle/Simulator/Simulator.h"
 #include <cerrno>
 #include <climits>
 #include <cmath>
@@ -22,6 +24,9 @@ Calling an entry:
                          'tokens' below the model's vocabulary size; bools 0 or 1; other integers 0
   --output NAME=FILE     save a written argument as X.npy, X.safetensors or X.safetensors:TENSOR;
                          several may share one .safetensors file. bf16 needs .safetensors
+  --target NAME          code that serves the calls: cpu, sim-sm_80 (kernels of a GPU, simulated),
+                         or sm_80 and the like, with tensors on the first CUDA device. Default: cpu
+                         if the module has it, else the simulator, else a device
   --threads N            threads that work on a call; default 0: all processors available
 
 Caches that are not given as inputs start filled with NaN, so a read past their written part shows.
@@ -32,6 +37,12 @@ Checking and timing:
                          whole tensor; default 1e-5
   --atol A               also the largest error of any element
   --bench N              after the first call make N timed calls; prints 'median <time> ms'
+
+Simulated kernels (modules for targets such as sim-sm_80):
+  --sim-check[=LIST]     what to check: all (default), none, or some of bounds, alignment, races,
+                         uninitialized, async, sync. A defect fails the run; all are printed
+  --sim-seed N           run lanes, warps and CTAs in an order drawn from N instead of the rising one
+  --sim-report[=FILE]    count what kernels do: a table by operation on stdout, or JSON to FILE
 
 Generating text (entries 'prefill' and 'decode'):
   --generate N           choose N tokens greedily after the prompt; prints them, one line a sequence
@@ -78,6 +89,9 @@ private:
   Status takeInteger(int64_t &value, int64_t least, int64_t most = INT64_MAX);
   Status takeNumber(double &value);
   Status takeDim();
+  Status takeChecks();
+  /// The text after '=', if there is one.
+  std::string takeAttached() { return attached ? *std::exchange(attached, std::nullopt) : ""; }
 
   Failure fail(const std::string &what) const { return {option + ": " + what}; }
 
@@ -161,6 +175,18 @@ Status Parser::takeDim() {
   return {};
 }
 
+Status Parser::takeChecks() {
+  if (!attached) {
+    options.simulationChecks = HEDDLE_SIM_CHECK_ALL;
+    return {};
+  }
+  Result<uint32_t> checks = parseSimulationChecks(takeAttached());
+  if (!checks)
+    return fail(checks.error());
+  options.simulationChecks = *checks;
+  return {};
+}
+
 Status Parser::parseOption(const std::string &name) {
   int64_t integer = 0;
   Status status;
@@ -176,6 +202,8 @@ Status Parser::parseOption(const std::string &name) {
     return takeDim();
   if (name == "--weights")
     return take(options.weights);
+  if (name == "--target")
+    return take(options.target);
   if (name == "--tokens")
     return take(options.tokens);
   if (name == "--replay")
@@ -200,6 +228,19 @@ Status Parser::parseOption(const std::string &name) {
   if (name == "--threads") {
     status = takeInteger(integer, 0, INT32_MAX);
     options.threads = int32_t(integer);
+    return status;
+  }
+  if (name == "--sim-check")
+    return takeChecks();
+  if (name == "--sim-report") {
+    if (attached && attached->empty())
+      return fail("the value is empty");
+    options.simulationReport = takeAttached();
+    return {};
+  }
+  if (name == "--sim-seed") {
+    status = takeInteger(integer, 0);
+    options.simulationSeed = uint64_t(integer);
     return status;
   }
   if (name == "--print-entries")

@@ -26,10 +26,14 @@ struct Options {
   std::vector<std::pair<std::string, int64_t>> dims;
   std::string weights;
   std::string tokens; // FILE or FILE.safetensors:TENSOR
+  std::string target;
   std::string replay; // FILE.safetensors
   double rtol = 1e-5;
   std::optional<double> atol;
   std::optional<uint64_t> seed;
+  std::optional<uint32_t> simulationChecks; // bits of heddle_sim_check
+  std::optional<uint64_t> simulationSeed;
+  std::optional<std::string> simulationReport; // empty: a table on stdout; else a file of JSON
   int64_t bench = 0;
   int64_t generate = 0;
   int32_t threads = 0;

@@ -42,9 +42,11 @@ public:
       return status;
     {
       Progress progress("running '" + entry.name + "'");
-      if (Status status = arguments.call(module, options.threads); !status)
+      if (Status status = arguments.call(module, {options.threads, options.target}); !status)
         return status;
     }
+    if (Status status = arguments.fetchUpdated(); !status)
+      return status;
     for (const TensorOption &output : options.outputs)
       writer.add(output, arguments.view(output.name));
     if (Status status = writer.writeAll(); !status)
@@ -52,7 +54,7 @@ public:
     if (Status status = verify(); !status)
       return status;
     if (options.bench)
-      return bench(module, arguments, options.threads, options.bench);
+      return bench(module, arguments, {options.threads, options.target}, options.bench);
     return {};
   }
 

@@ -2,6 +2,7 @@
 
 #include "Generate.h"
 #include "Replay.h"
+#include "Simulation.h"
 #include "SingleRun.h"
 #include <cstdio>
 
@@ -27,6 +28,15 @@ static Status runModule(const Module &module, const Options &options) {
   return callEntry(module, **entry, options);
 }
 
+static Status runWithSimulator(const Module &module, const Options &options) {
+  if (Status status = startSimulation(module, options); !status)
+    return status;
+  Status status = runModule(module, options);
+  std::fflush(stdout);
+  Status reported = reportSimulation(module, options);
+  return status ? reported : status;
+}
+
 static int reportError(const std::string &message, int code) {
   std::fflush(stdout);
   std::fprintf(stderr, "heddle-run: error: %s\n", message.c_str());
@@ -50,12 +60,12 @@ int main(int argc, char **argv) {
     return 0;
   }
   if (hasModule) {
-    Status status = runModule(**appended, *options);
+    Status status = runWithSimulator(**appended, *options);
     return status ? 0 : reportError(status.error(), exitBadInput);
   }
   Result<Module> module = Module::load(options->module);
   if (!module)
     return reportError(module.error(), exitBadInput);
-  Status status = runModule(*module, *options);
+  Status status = runWithSimulator(*module, *options);
   return status ? 0 : reportError(status.error(), exitBadInput);
 }

@@ -1,11 +1,12 @@
-//===- heddle-translate.cpp - foreign models to MLIR ----------------------===//
+//===- heddle-translate.cpp - into MLIR and out of it ---------------------===//
 //
-// Exit code 0 on success, 1 for input that cannot be imported, 2 for wrong
+// Exit code 0 on success, 1 for input that cannot be translated, 2 for wrong
 // usage.
 //
 //===----------------------------------------------------------------------===//
 
 #include "../ToolVersion.h"
+#include "Kernels.h"
 
 #include "heddle/Import/HuggingFace.h"
 
@@ -24,11 +25,13 @@ using namespace heddle;
 namespace cl = llvm::cl;
 
 static constexpr const char *kOverview =
-    "Heddle importer: writes a model as MLIR\n\n"
-    "  heddle-translate --import-hf FOLDER [options]\n\n"
-    "FOLDER holds a Hugging Face checkpoint: config.json and *.safetensors.\n\n"
-    "Exit code: 0 success; 1 input that can't be imported or a file that can't be written; 2 wrong "
-    "usage.\n";
+    "Writes a model as MLIR, or kernels as GPU code\n\n"
+    "  heddle-translate --import-hf FOLDER [options]\n"
+    "  heddle-translate --kernels-to=ptx FILE [options]\n\n"
+    "FOLDER holds a Hugging Face checkpoint: config.json and *.safetensors. FILE is MLIR (- for "
+    "standard input) with kernels in the LLVM dialect, as --heddle-kernels-to-gpu leaves them.\n\n"
+    "Exit code: 0 success; 1 input that can't be translated or a file that can't be written; 2 "
+    "wrong usage.\n";
 
 /// "file:line:column: error: text"; a file as a whole has no line.
 static void printDiagnostic(mlir::Diagnostic &diagnostic) {
@@ -43,6 +46,18 @@ static void printDiagnostic(mlir::Diagnostic &diagnostic) {
                << "\n";
   for (mlir::Diagnostic &note : diagnostic.getNotes())
     printDiagnostic(note);
+}
+
+static int writeText(llvm::StringRef path, llvm::StringRef text) {
+  std::string error;
+  std::unique_ptr<llvm::ToolOutputFile> file = mlir::openOutputFile(path, &error);
+  if (!file) {
+    llvm::errs() << "heddle-translate: " << error << "\n";
+    return 1;
+  }
+  file->os() << text;
+  file->keep();
+  return 0;
 }
 
 int main(int argc, char **argv) {
@@ -64,14 +79,58 @@ int main(int argc, char **argv) {
                             cl::init(LogitRows::All), cl::cat(category),
                             cl::values(clEnumValN(LogitRows::All, "all", "every token (default)"),
                                        clEnumValN(LogitRows::Last, "last", "the last token only")));
+  cl::opt<KernelForm> kernelsTo(
+      "kernels-to", cl::desc("Translate kernels to"), cl::cat(category),
+      cl::values(clEnumValN(KernelForm::LLVM, "llvm", "optimised LLVM IR"),
+                 clEnumValN(KernelForm::PTX, "ptx", "PTX"),
+                 clEnumValN(KernelForm::Cubin, "cubin", "machine code of one kernel and chip"),
+                 clEnumValN(KernelForm::SASS, "sass", "machine code as text")));
+  cl::list<std::string> targets("target", cl::CommaSeparated, cl::cat(category),
+                                cl::value_desc("list"), cl::desc("Kernels: chips (default sm_80)"));
+  cl::opt<std::string> kernel("kernel", cl::cat(category), cl::value_desc("name"),
+                              cl::desc("Kernels: only this one"));
+  cl::opt<int> optLevel("O", cl::Prefix, cl::init(3), cl::cat(category), cl::value_desc("level"),
+                        cl::desc("Kernels: LLVM's optimisation level, 0 to 3 (default 3)"));
+  cl::opt<std::string> cudaTools(
+      "cuda-tools", cl::cat(category), cl::value_desc("folder"),
+      cl::desc("Kernels: folder of ptxas, fatbinary and nvdisasm, or none"));
+  cl::opt<bool> warningsAsErrors("Werror", cl::cat(category),
+                                 cl::desc("Kernels: spills and warnings of ptxas are errors"));
   mlir::registerAsmPrinterCLOptions();
   cl::HideUnrelatedOptions(category);
   heddle::setVersionPrinter("heddle-translate");
   if (!cl::ParseCommandLineOptions(argc, argv, kOverview, &llvm::errs()))
     return 2;
-  if (!importHF || input.empty()) {
-    llvm::errs() << "heddle-translate: expected --import-hf FOLDER; --help lists the options\n";
+  bool hasKernels = kernelsTo.getNumOccurrences();
+  if (importHF == hasKernels || input.empty()) {
+    llvm::errs() << "heddle-translate: expected --import-hf FOLDER or --kernels-to=FORM FILE; "
+                    "--help lists the options\n";
     return 2;
+  }
+  if (hasKernels) {
+    KernelEmissionOptions options;
+    if (targets.empty())
+      targets.push_back("sm_80");
+    for (const std::string &target : targets) {
+      const GPUChip *chip = lookupGPUChip(target);
+      if (!chip) {
+        llvm::errs() << "heddle-translate: unknown chip '" << target << "'; known are: ";
+        llvm::interleaveComma(getGPUChips(), llvm::errs(),
+                              [](const GPUChip &each) { llvm::errs() << each.name; });
+        llvm::errs() << "\n";
+        return 2;
+      }
+      options.chips.push_back(chip);
+    }
+    if (optLevel < 0 || optLevel > 3) {
+      llvm::errs() << "heddle-translate: -O takes a level from 0 to 3, not " << optLevel << "\n";
+      return 2;
+    }
+    options.optLevel = optLevel;
+    options.tools = CUDATools::find(cudaTools);
+    options.warningsAsErrors = warningsAsErrors;
+    mlir::FailureOr<std::string> text = translateKernels(input, kernelsTo, kernel, options);
+    return mlir::failed(text) ? 1 : writeText(output, *text);
   }
 
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
@@ -85,14 +144,9 @@ int main(int argc, char **argv) {
   if (!module)
     return 1;
 
-  std::string error;
-  std::unique_ptr<llvm::ToolOutputFile> file = mlir::openOutputFile(output, &error);
-  if (!file) {
-    llvm::errs() << "heddle-translate: " << error << "\n";
-    return 1;
-  }
-  module->print(file->os());
-  file->os() << "\n";
-  file->keep();
-  return 0;
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  module->print(os);
+  os << "\n";
+  return writeText(output, text);
 }

@@ -21,16 +21,24 @@ enum class MmaOperand { A, B, C };
 std::optional<Layout> mmaFragment(MmaOperand operand, int k, int inputBits,
                                   std::string *why = nullptr);
 
-/// How the fragments of a tile are spread: warps along M and N (M fastest), and fragments of one
-/// warp along M, N and K. Any of them may be other than a power of two.
+/// How the fragments of a tile are spread: warps along M and N (M fastest), fragments of one warp
+/// along M, N and K, and groups of warps that all hold the same (slowest). Any of them may be other
+/// than a power of two.
 struct MmaTiling {
   int64_t warpsM = 1, warpsN = 1;
   int64_t repeatM = 1, repeatN = 1, repeatK = 1;
+  int64_t copies = 1;
 };
 
+/// `repeats` blocks of each of `warps` warps along `out`, numbered by Register and Warp. The blocks of a
+/// warp lie side by side, up to the power of two in their number; an odd factor counts above the
+/// warps. So the coordinate has its digit of odd base on top, as in memory: 80 columns of two warps
+/// are 2 x 8 x 5 for registers and 16 x 5 in rows.
+Layout spreadBlocks(Dim out, int64_t repeats, int64_t warps);
+
 /// An operand tile of a block of warps. The registers of a warp go through its fragments along
-/// K (A and B) or N (C) first; the warps' parts lie side by side, each as large as the repeats make
-/// it. Warps that need the same part of A or B each hold it.
+/// K (A and B) or N (C) first; fragments along M and N are spread by spreadBlocks. Warps that need the
+/// same part of A or B each hold it.
 std::optional<Layout> mmaTile(MmaOperand operand, int k, int inputBits, const MmaTiling &tiling,
                               std::string *why = nullptr);
 

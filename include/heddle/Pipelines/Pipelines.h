@@ -6,20 +6,28 @@
 //   --heddle-linalg-to-kernels   linalg on tensors         -> entries that call kernels, each one linalg op on buffers, and launch tile kernels
 //   --heddle-kernels-to-llvm     kernels                   -> LLVM dialect for one CPU variant
 //
+// and for GPUs, in place of the last:
+//
+//   --heddle-tile-to-nvvm        tile kernels              -> nested modules in the LLVM and NVVM dialects, one for each kernel
+//   --heddle-kernels-to-gpu      tile kernels              -> a nested module for each kernel; entries that call the runtime's launch
+//   --heddle-host-to-llvm        the entries, alone        -> LLVM dialect
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef HEDDLE_PIPELINES_PIPELINES_H
 #define HEDDLE_PIPELINES_PIPELINES_H
 
 #include "heddle/Conversion/AttnToLinalg/Passes.h"
+#include "heddle/Conversion/AttnToTile/Passes.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassOptions.h"
 
 namespace heddle {
 
-/// Where the code of attn ops comes from: linalg on whole tensors, or kernels on tiles where there are some.
-enum class KernelSource { Reference, Tile };
+/// Where the code of attn ops comes from: linalg on whole tensors, kernels on tiles for attention, or kernels for all that has some, in
+/// the form for GPUs. With a chip, `Tile` is the same as `TileAll`.
+enum class KernelSource { Reference, Tile, TileAll };
 
 /// What compilers of modules use where nothing else is asked for.
 inline constexpr KernelSource defaultKernels = KernelSource::Tile;
@@ -35,12 +43,38 @@ struct AttnToLinalgPipelineOptions : mlir::PassPipelineOptions<AttnToLinalgPipel
       llvm::cl::desc("Code of attn ops; accumulate=f64 is always the reference"),
       llvm::cl::values(
           clEnumValN(KernelSource::Reference, "reference", "linalg on tensors"),
-          clEnumValN(KernelSource::Tile, "tile", "tile kernels, where there are some"))};
+          clEnumValN(KernelSource::Tile, "tile", "tile kernels for attention; with a chip, for all"),
+          clEnumValN(KernelSource::TileAll, "tile-all",
+                     "tile kernels for all that has some, formed as for a GPU"))};
+  Option<std::string> chip{
+      *this, "chip", llvm::cl::init(""),
+      llvm::cl::desc("GPU that tile kernels are for, such as sm_80; none: CPUs")};
+  Option<tile::DotPrecision> f32Products{
+      *this, "f32-products", llvm::cl::init(tile::DotPrecision::TF32x3),
+      llvm::cl::desc("How a GPU multiplies f32 operands of products; CPUs always do it as ieee"),
+      llvm::cl::values(clEnumValN(tile::DotPrecision::TF32x3, "tf32x3", "as three products of tf32"),
+                       clEnumValN(tile::DotPrecision::IEEE, "ieee", "as f32, without tensor cores"))};
 };
 
 struct KernelsToLLVMPipelineOptions : mlir::PassPipelineOptions<KernelsToLLVMPipelineOptions> {
   Option<std::string> variant{*this, "variant", llvm::cl::init("avx2"),
                               llvm::cl::desc("CPU variant: avx2 or avx512")};
+};
+
+struct TileToNVVMPipelineOptions : mlir::PassPipelineOptions<TileToNVVMPipelineOptions> {
+  Option<std::string> chip{
+      *this, "chip", llvm::cl::init("sm_80"),
+      llvm::cl::desc("GPU that the code is for: sm_80, sm_86, sm_89 or sm_90")};
+};
+
+struct KernelsToGPUPipelineOptions : mlir::PassPipelineOptions<KernelsToGPUPipelineOptions> {
+  Option<std::string> target{*this, "target", llvm::cl::init("sm_80"),
+                             llvm::cl::desc("A chip, or sim- and a chip for the simulator")};
+};
+
+struct HostToLLVMPipelineOptions : mlir::PassPipelineOptions<HostToLLVMPipelineOptions> {
+  Option<std::string> variant{*this, "variant", llvm::cl::init("sm_80"),
+                              llvm::cl::desc("Suffix of the emitted symbols: the target")};
 };
 
 /// Everything up to linalg and dispatches of tile kernels, on tensors.
@@ -53,7 +87,18 @@ void buildLinalgToKernelsPipeline(mlir::OpPassManager &pm);
 void buildKernelsToLLVMPipeline(mlir::OpPassManager &pm,
                                 const KernelsToLLVMPipelineOptions &options);
 
+/// Tile kernels to nested modules in the LLVM and NVVM dialects, launches of them to tile_nv.launch.
+void buildTileToNVVMPipeline(mlir::OpPassManager &pm, const TileToNVVMPipelineOptions &options);
+
+/// Kernels for a GPU beside entries that launch them. What is no tile kernel yet, and an unknown target, is an error.
+void buildKernelsToGPUPipeline(mlir::OpPassManager &pm, const KernelsToGPUPipelineOptions &options);
+
+/// Entries and thunks in the LLVM dialect. The kernels' modules have been taken out before.
+void buildHostToLLVMPipeline(mlir::OpPassManager &pm, const HostToLLVMPipelineOptions &options);
+
 void registerHeddlePipelines();
+void registerGPUHostPipelines();
+void registerGPUPipelines();
 
 } // namespace heddle
 

@@ -60,6 +60,90 @@ void heddle_rt_parallel_for(heddle_context *ctx, int64_t tasks, heddle_task_fn t
 int32_t heddle_rt_fail(heddle_context *ctx, int32_t status, const char *entry, const char *text,
                        const int64_t *values, int32_t num_values);
 
+//===-- Targets ------------------------------------------------------------===//
+
+/// What serves a call: code for this CPU, kernels of a CUDA device, or such kernels simulated.
+enum heddle_rt_target_kind { HEDDLE_RT_CPU = 0, HEDDLE_RT_CUDA = 1, HEDDLE_RT_SIMULATED = 2 };
+
+/// Stores the compute capability of a CUDA device, 80 for sm_80.
+int32_t heddle_rt_find_chip(heddle_context *ctx, const char *entry, int32_t device, int32_t *chip);
+
+/// One form of a module's code. Those of one kind stand in rising order of their level.
+struct heddle_rt_target {
+  /// "sm_80", "sim-sm_80"; of CPU code the variant, such as "avx2".
+  const char *name;
+  int32_t kind;
+  /// CPU: what heddle_rt_cpu_level must reach. Else the chip's compute capability, 80 for sm_80.
+  int32_t level;
+  /// heddle_rt_find_chip for CUDA, else null: modules without such code don't hold it.
+  int32_t (*find_chip)(heddle_context *, const char *, int32_t, int32_t *);
+};
+
+/// Chooses the code that serves a call whose tensors heddle_rt_bind has accepted, so that all are
+/// on one device: what ctx->target names, else by the device of the tensors. Stores its number in
+/// *choice and the CUDA device in ctx->device, or returns a status with a message.
+int32_t heddle_rt_select_target(heddle_context *ctx, const char *entry,
+                                const heddle_rt_target *targets, int32_t num_targets,
+                                DLTensor **args, int32_t num_args, int32_t *choice);
+
+//===-- Kernels ------------------------------------------------------------===//
+
+/// heddle_rt_kernel_argument.rank of what is no buffer. An index must fit into 32 bits.
+enum { HEDDLE_RT_SCALAR = -1, HEDDLE_RT_INDEX = -2 };
+
+struct heddle_rt_kernel_argument {
+  /// Of a buffer, which is passed as 1 + 2 * rank parameters: pointer, extents, strides.
+  int32_t rank;
+  /// Bytes of an element, or of the scalar.
+  int32_t element_bytes;
+  /// Bytes that the kernel takes the pointer, and each stride but the last, to be multiples of.
+  /// 0 or 1: none.
+  int32_t alignment;
+  /// Whether the kernel stores to the buffer.
+  int32_t written;
+};
+
+/// A CUDA context that a kernel is loaded in, and its function there. All 0: a free place.
+struct heddle_rt_loaded {
+  uint64_t context;
+  void *function;
+};
+
+/// CUDA contexts that one kernel can be loaded in.
+#define HEDDLE_RT_MAX_CONTEXTS 16
+
+struct heddle_sim_kernel;
+
+/// A kernel for one chip; constant data of a module.
+struct heddle_rt_kernel {
+  const char *name;
+  const heddle_rt_kernel_argument *arguments;
+  int32_t num_arguments;
+  /// Threads of a CTA, and bytes of its dynamic shared memory.
+  int32_t threads, shared_bytes;
+  /// Least compute capability, 80 for sm_80.
+  int32_t chip;
+  /// What cuModuleLoadData takes (PTX with its final NUL, a cubin or a fatbin); null if simulated.
+  const void *image;
+  /// HEDDLE_RT_MAX_CONTEXTS places, free at the start; null if simulated.
+  heddle_rt_loaded *loaded;
+  /// The kernel as native code of the simulator; null on a CUDA device.
+  const heddle_sim_kernel *simulated;
+};
+
+/// Checks grid and parameters against what the kernel assumes, then launches it on ctx->stream or
+/// in the simulator. An empty grid is nothing to do. `names` has a text for each argument, one
+/// after another, each with its NUL: what callers know the buffer as, or "". `params` points to the
+/// parameters in order, as cuLaunchKernel takes them.
+int32_t heddle_rt_launch(heddle_context *ctx, const heddle_rt_kernel *kernel, const char *entry,
+                         const char *names, int64_t x, int64_t y, int64_t z, void **params);
+
+/// Runs a kernel in the simulator. Part of modules with simulated code only; called by
+/// heddle_rt_launch, with the grid and parameters that it has accepted.
+int32_t heddle_rt_launch_simulated(heddle_context *ctx, const heddle_rt_kernel *kernel,
+                                   const char *entry, const char *names, int64_t x, int64_t y,
+                                   int64_t z, void **params) __attribute__((weak));
+
 /// The best code variant that this processor and its operating system can run:
 /// 0 none, 1 avx2 + fma + f16c + bmi2, 2 the same and avx512 f, bw, dq, vl, cd.
 int32_t heddle_rt_cpu_level(void);

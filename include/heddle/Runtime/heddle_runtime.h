@@ -1,7 +1,8 @@
 /*===- heddle_runtime.h - C interface of a compiled module ----------------===
  *
- * A Heddle module is a shared object that needs only libc and libm. Open it with dlopen() or link
- * it, then call its entries with DLPack tensors:
+ * A Heddle module is a shared object that needs only libc and libm; code for GPUs finds the CUDA
+ * driver, libcuda.so.1, when it is called. Open the module with dlopen() or link it, then call its
+ * entries with DLPack tensors, all of them on the CPU or all on one CUDA device:
  *
  *     heddle_context ctx;
  *     memset(&ctx, 0, sizeof ctx);
@@ -14,9 +15,12 @@
  *     ctx.workspace_bytes = bytes;
  *     if (prefill(&ctx, args, 6) != HEDDLE_OK) return fail(ctx.message);
  *
- * An entry allocates nothing once its threads exist, keeps no reference to any argument after it
- * returns, and checks every argument before it writes to any of them. Entries may be called from
- * several threads at once, each with a context of its own.
+ * An entry allocates nothing once its threads exist and its kernels are loaded, keeps no reference
+ * to any argument after its work is done, and checks every argument before it writes to any of
+ * them. Entries may be called from several threads at once, each with a context of its own.
+ *
+ * A call with CUDA tensors returns when its kernels are in the stream. It loads kernels when it
+ * first needs them on a device; after such a call, others can be captured into a CUDA graph.
  *
  *===----------------------------------------------------------------------===*/
 #ifndef HEDDLE_RUNTIME_HEDDLE_RUNTIME_H
@@ -30,7 +34,7 @@ extern "C" {
 #endif
 
 /* Version of everything in this header. A module answers with the version it was compiled for. */
-#define HEDDLE_ABI_VERSION 1
+#define HEDDLE_ABI_VERSION 2
 
 /* DLPack's type code of bool (8 bits, 0 or 1), which older copies of dlpack.h do not name. */
 #define HEDDLE_DL_BOOL 6
@@ -51,7 +55,11 @@ enum heddle_status {
   /* The module holds no code that this processor can run. */
   HEDDLE_UNSUPPORTED_CPU = 4,
   /* A defect of the module itself. */
-  HEDDLE_INTERNAL = 5
+  HEDDLE_INTERNAL = 5,
+  /* There is no CUDA driver or device, or none that the module has code for. */
+  HEDDLE_UNSUPPORTED_DEVICE = 6,
+  /* The CUDA driver refused something, or the simulator found a defect of a kernel. */
+  HEDDLE_DEVICE_ERROR = 7
 };
 
 /* One piece of parallel work: does the tasks begin, begin + 1, ..., end - 1. */
@@ -64,8 +72,9 @@ typedef struct heddle_context {
    * is refused with HEDDLE_INVALID_ARGUMENT and no message. */
   uint64_t struct_size;
 
-  /* Scratch memory for the call, aligned to HEDDLE_WORKSPACE_ALIGNMENT bytes. May be NULL when the
-   * entry asks for 0 bytes. Its content means nothing before and after a call. */
+  /* Scratch memory for the call, on the device of the tensors, aligned to
+   * HEDDLE_WORKSPACE_ALIGNMENT bytes. May be NULL when the entry asks for 0 bytes. Its content
+   * means nothing before and after a call. */
   void *workspace;
 
   /* Size of workspace in bytes. */
@@ -76,8 +85,8 @@ typedef struct heddle_context {
    * values are refused. Ignored, except for the value 1, when parallel_for is set. */
   int32_t num_threads;
 
-  /* Must be 0. */
-  int32_t reserved;
+  /* Written by every call: number of the CUDA device that its tensors are on, -1 on the CPU. */
+  int32_t device;
 
   /* Replaces the built-in thread pool. It must call task(data, begin, end) so that each task of
    * [0, tasks) is done exactly once, in any order and on any threads, and return when all are done.
@@ -86,6 +95,14 @@ typedef struct heddle_context {
 
   /* Handed to parallel_for as `user`. */
   void *parallel_for_user;
+
+  /* CUDA tensors: the CUstream (cudaStream_t) of their device that the call's kernels are put on.
+   * NULL: the default stream. The call returns without waiting for them. */
+  void *stream;
+
+  /* Name of the target whose code serves the call, such as "cpu", "sm_80" or "sim-sm_80". NULL: the
+   * best for the tensors' device; simulated kernels only in modules without CPU code. */
+  const char *target;
 
   /* Text of the last failure, such as "prefill: argument 2 'k_cache.0': rank is 3, expected 4"; ""
    * after a success. Always ends with a NUL. */

@@ -33,6 +33,14 @@ typedef struct heddle_sim_thread heddle_sim_thread;
 // its fiber is dropped where it stands.
 typedef void (*heddle_sim_function)(heddle_sim_thread *self, void **args);
 
+// A range of global memory, which is host memory.
+typedef struct heddle_sim_buffer {
+  const char *name;
+  void *base;
+  uint64_t bytes;
+  uint32_t writable;
+} heddle_sim_buffer;
+
 typedef struct heddle_sim_kernel {
   const char *name;
   heddle_sim_function function;
@@ -40,6 +48,9 @@ typedef struct heddle_sim_kernel {
   // "nvvm.mma.sync at attention.mlir:40:7"; null if there are none.
   uint32_t num_ops;
   const char *const *op_names;
+  // Global memory of the kernel's own, such as tables. Known beside heddle_sim_options.buffers.
+  uint32_t num_constants;
+  const heddle_sim_buffer *constants;
 } heddle_sim_kernel;
 
 typedef struct heddle_sim_config {
@@ -68,14 +79,6 @@ enum heddle_sim_check {
   HEDDLE_SIM_CHECK_SYNC = 32,
   HEDDLE_SIM_CHECK_ALL = 63
 };
-
-// A range of global memory, which is host memory.
-typedef struct heddle_sim_buffer {
-  const char *name;
-  void *base;
-  uint64_t bytes;
-  uint32_t writable;
-} heddle_sim_buffer;
 
 // Fill it by heddle_sim_default_options, then change what should differ.
 typedef struct heddle_sim_options {

@@ -35,11 +35,18 @@ struct InterfaceEntry {
   int64_t symbolIndex(llvm::StringRef symbol) const;
 };
 
+/// One form of a module's code, as the runtime chooses from them (heddle_rt_target).
+struct TargetRow {
+  std::string name;
+  int32_t kind = 0, level = 0;
+};
+
 /// The border of a module, read from the attributes that infer-entry-dims completed (docs/entries.md).
 struct ModuleInterface {
   std::string name;
   std::vector<InterfaceEntry> entries;
-  std::vector<std::string> cpuVariants;
+  std::vector<std::string> targets, cpuVariants;
+  std::vector<TargetRow> rows;
   std::string weightsFile;
   std::optional<llvm::json::Value> model;
 

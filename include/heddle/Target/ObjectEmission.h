@@ -17,9 +17,8 @@ enum class EmissionKind { Object, Assembly };
 std::unique_ptr<llvm::Module> translateToLLVM(mlir::ModuleOp module, llvm::LLVMContext &context,
                                               const CPUVariant &variant);
 
-/// The functions that callers see: argument binding, workspace check, choice of the variant, description.
+/// The functions that callers see: argument binding, workspace check, choice of the target, description.
 std::unique_ptr<llvm::Module> buildHostModule(const ModuleInterface &interface,
-                                              llvm::ArrayRef<const CPUVariant *> variants,
                                               llvm::LLVMContext &context);
 
 /// Runs LLVM's -O<level> on `module` (0 to 3) and returns it as text, for `--emit=llvm`.
@@ -29,18 +28,22 @@ llvm::Error optimize(llvm::Module &module, const CPUVariant &variant, int level)
 llvm::Expected<std::string> emitMachineCode(llvm::Module &module, const CPUVariant &variant,
                                             int level, EmissionKind kind);
 
-/// Links objects and the module runtime to a shared object at `path` that needs only libc and libm and exports `exported`. Programs
-/// that link against it look for `soname` at run time.
-llvm::Error linkSharedObject(llvm::ArrayRef<std::string> objects,
-                             llvm::ArrayRef<std::string> exported, llvm::StringRef soname,
+struct LinkInputs {
+  llvm::ArrayRef<std::string> objects;
+  llvm::ArrayRef<std::string> exported; ///< symbols of a shared object; unused by a relocatable one
+  bool withSimulator = false;           ///< link the simulator, too
+};
+
+/// Links objects and the module runtime to a shared object at `path` that needs only libc and libm. Programs that link against it look
+/// for `soname` at run time.
+llvm::Error linkSharedObject(const LinkInputs &inputs, llvm::StringRef soname,
                              llvm::StringRef path);
 
 /// The same as one relocatable object, for a linker of the user's.
-llvm::Error linkRelocatable(llvm::ArrayRef<std::string> objects, llvm::StringRef path);
+llvm::Error linkRelocatable(const LinkInputs &inputs, llvm::StringRef path);
 
 /// The shared object behind a copy of `launcher` (a heddle-run), which finds it at the end of its own file.
-llvm::Error linkExecutable(llvm::ArrayRef<std::string> objects,
-                           llvm::ArrayRef<std::string> exported, llvm::StringRef launcher,
+llvm::Error linkExecutable(const LinkInputs &inputs, llvm::StringRef launcher,
                            llvm::StringRef path);
 
 } // namespace heddle

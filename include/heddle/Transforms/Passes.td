@@ -38,6 +38,32 @@ def MoveChecksFirstPass : Pass<"move-checks-first", "mlir::func::FuncOp"> {
   let dependentDialects = ["mlir::arith::ArithDialect", "mlir::scf::SCFDialect", "mlir::tensor::TensorDialect"];
 }
 
+def AttnFormKernelsPass : Pass<"attn-form-kernels", "mlir::func::FuncOp"> {
+  let summary = "Group operations on tensors, one kernel each";
+  let description = [{
+    Input: attn operations, and what stands between them, on tensors. Output: what one kernel is to compute is in an
+    `scf.execute_region` with the attribute `heddle.kernel`, which attn-to-tile makes a dispatch of. Groups are formed by cost on
+    `chip`; an operation that fuses with no other is a group of its own. `attn.attention`, and what no kernel can compute, is left as
+    it is.
+
+    ```mlir
+    %n = attn.rms_norm %x, %w {eps = 1.0e-5 : f64} : tensor<?x96xf32>, tensor<96xf32>
+    %q = linalg.contract ... ins(%n, %weight : ...) outs(%zeros : ...)
+    %r = arith.addf %q, %bias : tensor<?x64xf32>
+    // becomes
+    %r = scf.execute_region -> tensor<?x64xf32> no_inline {
+      // all three
+      scf.yield %0 : tensor<?x64xf32>
+    } {heddle.kernel = "projection"}
+    ```
+  }];
+  let options = [
+    Option<"chip", "chip", "std::string", "\"sm_80\"", "GPU whose balance of FLOPs and bytes costs are weighed by">,
+  ];
+  let statistics = [Statistic<"numKernels", "kernels", "Groups formed">];
+  let dependentDialects = ["mlir::scf::SCFDialect"];
+}
+
 def FuseElementwisePass : Pass<"fuse-elementwise", "mlir::func::FuncOp"> {
   let summary = "Fuse elementwise linalg ops into elementwise users and into reductions";
   let description = [{
@@ -131,6 +157,45 @@ def LowerRuntimeChecksPass : Pass<"lower-runtime-checks", "mlir::ModuleOp"> {
     Output: entries return i32, 0 for success; a failed check calls `heddle_rt_fail` and returns its status.
   }];
   let dependentDialects = ["mlir::cf::ControlFlowDialect", "mlir::LLVM::LLVMDialect"];
+}
+
+def DropDataChecksPass : Pass<"drop-data-checks", "mlir::func::FuncOp"> {
+  let summary = "Leave out the checks that read elements of tensors";
+  let description = [{
+    For targets where tensors are in the memory of a device: the host must neither read them nor wait for who writes them.
+    Output: the `attn.require` ops that are left, and what they use, read no memory. Kernels stay inside their buffers whatever the
+    dropped checks would have found.
+  }];
+  let statistics = [Statistic<"numDropped", "dropped", "Number of checks dropped">];
+}
+
+def VerifyDeviceEntriesPass : Pass<"verify-device-entries", "mlir::ModuleOp"> {
+  let summary = "Check that all computing of the entries is in kernels of the tile dialect";
+  let description = [{
+    Input: entries as outline-kernels leaves them. A call of a private function, which holds an op that no kernel was built for, is an
+    error at that op; so is, unless the tensors are in the host's memory, what reads or writes a buffer, and a constant buffer.
+  }];
+  let options = [
+    Option<"hostMemory", "host-memory", "bool", "false", "the host can read tensors: kernels are simulated">,
+  ];
+}
+
+def LowerGPULaunchesPass : Pass<"lower-gpu-launches", "mlir::ModuleOp"> {
+  let summary = "Turn launches into calls of the module runtime";
+  let description = [{
+    Input: entries that return a status (lower-runtime-checks), with `tile_nv.launch` ops at their top level, beside the kernels'
+    modules with their attributes `tile_nv.chip`, `threads`, `shared_bytes`, `alignments` and `written`.
+
+    Output: each launch stores the kernel's parameters on the stack, calls `heddle_rt_launch` and returns early if that fails. Each
+    kernel `k` has a constant `@k.launch` that describes it and refers to the symbol `k.image`, or `heddle_sim_kernel.k` where it is
+    simulated; defining these is left to who compiles the kernel.
+  }];
+  let options = [
+    Option<"simulated", "simulated", "bool", "false", "kernels are native code of the simulator">,
+  ];
+  let dependentDialects = [
+    "mlir::arith::ArithDialect", "mlir::cf::ControlFlowDialect", "mlir::LLVM::LLVMDialect", "mlir::memref::MemRefDialect"
+  ];
 }
 
 def EmitEntryThunksPass : Pass<"emit-entry-thunks", "mlir::ModuleOp"> {

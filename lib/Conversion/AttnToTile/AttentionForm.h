@@ -3,8 +3,8 @@
 #ifndef HEDDLE_LIB_CONVERSION_ATTNTOTILE_ATTENTIONFORM_H
 #define HEDDLE_LIB_CONVERSION_ATTNTOTILE_ATTENTIONFORM_H
 
+#include "Patterns.h"
 #include "heddle/Dialect/Attn/Attn.h"
-#include "heddle/Dialect/Tile/Tile.h"
 #include <array>
 
 namespace heddle {
@@ -21,7 +21,7 @@ struct AttentionForm {
   using Part = AttentionPart;
 
   /// Head dimensions may be dynamic, but then there is no kernel.
-  explicit AttentionForm(attn::AttentionOp op);
+  AttentionForm(attn::AttentionOp op, const KernelTarget &target);
 
   /// Null if the operation has no such operand or result.
   mlir::RankedTensorType type(Part part) const { return types[unsigned(part)]; }
@@ -44,10 +44,27 @@ struct AttentionForm {
   int64_t keyDim, valueDim;
   /// Rows of the tiles of queries and of keys.
   int64_t blockQueries, blockKeys;
+  /// Columns of the tiles of keys and of values: the head dimensions, on GPUs filled up to a multiple of 16.
+  int64_t keyColumns, valueColumns;
+  /// Of a CTA; none on CPUs.
+  std::optional<int64_t> warps;
+  tile::DotPrecision precision;
+  /// kv_len is one number, the same for all sequences, more than the operand says; it is the scalar behind the operands.
+  bool hasAddedKeys = false;
+  /// Lengths that were not checked before are kept within the keys that there are.
+  bool limitsKeys = false;
   double scale;
   std::optional<double> softcap;
   /// Inclusive offsets of the window, -1 without limit; causal is right = 0.
   int64_t left, right;
+};
+
+/// What kv_len is computed from, if it adds one number to a tensor: lengths before this call's tokens, and those tokens.
+struct AddedKeys {
+  static std::optional<AddedKeys> match(mlir::Value kvLen);
+
+  mlir::Value lengths;
+  mlir::Value added; ///< integer or index
 };
 
 } // namespace heddle

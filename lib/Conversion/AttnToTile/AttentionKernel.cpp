@@ -55,11 +55,11 @@ public:
     keyRows = rowsOf(Part::Key, block.keyHead, block.keys, form.keyDim);
     valueRows = rowsOf(Part::Value, block.keyHead, block.keys, form.valueDim);
     zero = emit.index(0);
-    queries = emit.load(queryRows, {block.firstQuery, zero}, {form.blockQueries, form.keyDim},
+    queries = emit.load(queryRows, {block.firstQuery, zero}, {form.blockQueries, form.keyColumns},
                         /*padded=*/true)
                   .to(form.scoreType());
 
-    RunningSoftmax state{emit.filled({form.blockQueries, form.valueDim}, 0.0),
+    RunningSoftmax state{emit.filled({form.blockQueries, form.valueColumns}, 0.0),
                          emit.filled(form.blockQueries, -infinity),
                          emit.filled(form.blockQueries, 0.0)};
     KeyRange range = visibleKeys();
@@ -94,11 +94,17 @@ private:
 /// The last block of queries comes first: with a causal mask it has the most keys.
 AttentionBlock AttentionKernel::locate(ValueRange arguments) {
   std::array<Value, numAttentionParts> parts;
-  for (auto [part, type] : llvm::zip_equal(parts, form.types))
-    if (type) {
+  Value added;
+  for (auto [number, part] : llvm::enumerate(parts)) {
+    if (form.hasAddedKeys && Part(number) == Part::Output) {
+      added = arguments.front();
+      arguments = arguments.drop_front();
+    }
+    if (form.types[number]) {
       part = arguments.front();
       arguments = arguments.drop_front();
     }
+  }
   auto dim = [&](Part part, int64_t which) { return emit.dim(parts[unsigned(part)], which); };
 
   Index numQueries = dim(Part::Query, 1), heads = dim(Part::Query, 2);
@@ -112,6 +118,10 @@ AttentionBlock AttentionKernel::locate(ValueRange arguments) {
   Index keys = form.has(Part::KvLen)
                    ? emit.loadIndex(parts[unsigned(Part::KvLen)], ValueRange(batch))
                    : dim(Part::Key, 1);
+  if (added)
+    keys = keys + emit.index(added);
+  if (form.limitsKeys)
+    keys = min(max(keys, 0), dim(Part::Key, 1));
   Index shift = keys - numQueries;
   return {parts,
           batch,
@@ -157,10 +167,14 @@ RunningSoftmax AttentionKernel::visit(Index begin, Index end, KeyBlock kind,
 }
 
 RunningSoftmax AttentionKernel::step(Index key, KeyBlock kind, const RunningSoftmax &before) {
-  bool padded = kind == KeyBlock::Edge;
-  Tile keyTile = emit.load(keyRows, {key, zero}, {form.blockKeys, form.keyDim}, padded);
-  Tile products = emit.dotTransposed(emit.tile(queries), keyTile.to(form.scoreType()),
-                                     emit.filled({form.blockQueries, form.blockKeys}, 0.0));
+  auto load = [&](Value rows, int64_t dim, int64_t columns) {
+    bool padded = kind == KeyBlock::Edge || columns != dim;
+    return emit.load(rows, {key, zero}, {form.blockKeys, columns}, padded);
+  };
+  Tile keyTile = load(keyRows, form.keyDim, form.keyColumns);
+  Tile products =
+      emit.dotTransposed(emit.tile(queries), keyTile.to(form.scoreType()),
+                         emit.filled({form.blockQueries, form.blockKeys}, 0.0), form.precision);
   Tile s = scores.apply(products, key, kind);
   double factor = scores.factor();
 
@@ -172,10 +186,11 @@ RunningSoftmax AttentionKernel::step(Index key, KeyBlock kind, const RunningSoft
   Tile decay = exp2(before.maximum - base);
 
   Tile sum = fma(before.sum, decay, emit.rowSum(weights));
-  Tile acc = before.acc * emit.repeatColumn(decay, form.valueDim);
-  Tile valueTile = emit.load(valueRows, {key, zero}, {form.blockKeys, form.valueDim}, padded);
+  Tile acc = before.acc * emit.repeatColumn(decay, form.valueColumns);
+  Tile valueTile = load(valueRows, form.valueDim, form.valueColumns);
   Type weightType = form.weightType();
-  return {emit.dot(weights.to(weightType), valueTile.to(weightType), acc), maximum, sum};
+  return {emit.dot(weights.to(weightType), valueTile.to(weightType), acc, form.precision), maximum,
+          sum};
 }
 
 /// 1 / (l + 2^(sink - m)), and 0 for rows that see no key.
@@ -196,7 +211,7 @@ Tile AttentionKernel::inverseDenominator(const RunningSoftmax &after) {
 }
 
 void AttentionKernel::store(const RunningSoftmax &after) {
-  Tile output = after.acc * emit.repeatColumn(inverseDenominator(after), form.valueDim);
+  Tile output = after.acc * emit.repeatColumn(inverseDenominator(after), form.valueColumns);
   Value rows = rowsOf(Part::Output, block.head, block.queries, form.valueDim);
   Tile rounded = output.to(form.type(Part::Output).getElementType());
   tile::StoreOp::create(emit, rounded, rows, ValueRange{block.firstQuery, zero});
@@ -215,7 +230,8 @@ tile::KernelOp heddle::buildAttentionKernel(OpBuilder &builder, Location loc,
   kernel.setPrivate();
   kernel.setConfigAttr(tile::ConfigAttr::get(
       builder.getContext(), builder.getDenseI64ArrayAttr({form.blockQueries, form.blockKeys}),
-      std::nullopt, std::nullopt));
+      std::nullopt, form.warps));
+  kernel->setAttr("heddle.ops", builder.getStrArrayAttr({"attn.attention"}));
   Block *body = &kernel.getBody().front();
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToEnd(body);

@@ -24,7 +24,9 @@ struct NamedDim {
 /// States at run time what the kernel relies on.
 class AttentionChecks {
 public:
-  AttentionChecks(ImplicitLocOpBuilder &builder, AttentionOp op) : b(builder), op(op) {}
+  /// `added`, if there is one, counts keys besides those of `lengths`.
+  AttentionChecks(ImplicitLocOpBuilder &builder, AttentionOp op, Value lengths, Value added)
+      : b(builder), op(op), lengths(lengths), added(added) {}
 
   void emit() {
     NamedDim query{"query", op.getQuery(), 0}, key{"key", op.getKey(), 0};
@@ -37,8 +39,8 @@ public:
         addUnlessBroadcast(*group, at(scores, dim));
     if (op.getSinks())
       heads.push_back({"sinks", op.getSinks(), 0});
-    if (op.getKvLen())
-      batch.push_back({"kv_len", op.getKvLen(), 0});
+    if (lengths)
+      batch.push_back({"kv_len", lengths, 0});
     if (Value slopes = op.getAlibiSlopes()) {
       bool perBatch = cast<RankedTensorType>(slopes.getType()).getRank() == 2;
       heads.push_back({"alibi_slopes", slopes, perBatch ? 1 : 0});
@@ -49,8 +51,15 @@ public:
     for (ArrayRef<NamedDim> group : {batch, queries, heads, keys, keyHeads, keyDims})
       requireEqual(group);
     requireGroups();
-    if (op.getKvLen())
-      attn::RequireRangeOp::create(b, op.getKvLen(), index(0), extent(at(key, 1)), "kv_len");
+    if (!lengths)
+      return;
+    Value least = index(0), most = extent(at(key, 1));
+    if (added) {
+      least = arith::SubIOp::create(b, least, added);
+      most = arith::SubIOp::create(b, most, added);
+    }
+    attn::RequireRangeOp::create(b, lengths, least, most,
+                                 added ? "kv_len without this call's keys" : "kv_len");
   }
 
 private:
@@ -101,20 +110,29 @@ private:
 
   ImplicitLocOpBuilder &b;
   AttentionOp op;
+  Value lengths, added;
 };
 
 struct AttentionToTile : OpRewritePattern<AttentionOp> {
-  AttentionToTile(MLIRContext *context, KernelTable &kernels)
-      : OpRewritePattern(context), kernels(kernels) {}
+  AttentionToTile(MLIRContext *context, KernelTable &kernels, const KernelTarget &target)
+      : OpRewritePattern(context), kernels(kernels), target(target) {}
 
   LogicalResult matchAndRewrite(AttentionOp op, PatternRewriter &rewriter) const override {
-    AttentionForm form(op);
+    AttentionForm form(op, target);
     if (failed(verifyTaken(op, form, rewriter)))
       return failure();
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
     tile::KernelOp kernel = kernels.lookupOrBuild(
         form.key(), rewriter, [&] { return buildAttentionKernel(rewriter, op.getLoc(), form); });
-    AttentionChecks(b, op).emit();
+    Value lengths = op.getKvLen(), added;
+    if (form.hasAddedKeys) {
+      AddedKeys parts = *AddedKeys::match(lengths);
+      lengths = parts.lengths;
+      added = parts.added;
+      if (!added.getType().isIndex())
+        added = arith::IndexCastOp::create(b, b.getIndexType(), added);
+    }
+    AttentionChecks(b, op, lengths, added).emit();
 
     // As many programs as blocks of queries in all heads of the batch.
     auto extent = [&](Value tensor, int64_t dim) {
@@ -128,7 +146,9 @@ struct AttentionToTile : OpRewritePattern<AttentionOp> {
 
     SmallVector<Value> ins, outs;
     for (Value operand : op->getOperands())
-      ins.push_back(operand);
+      ins.push_back(operand == op.getKvLen() ? lengths : operand);
+    if (added)
+      ins.push_back(added);
     Value query = op.getQuery();
     outs.push_back(
         emptyLike(b, op.getOutput(), {{query, 0}, {query, 1}, {query, 2}, {op.getValue(), 3}}));
@@ -178,10 +198,12 @@ private:
   }
 
   KernelTable &kernels;
+  KernelTarget target;
 };
 
 } // namespace
 
-void heddle::populateAttentionToTile(RewritePatternSet &patterns, KernelTable &kernels) {
-  patterns.add<AttentionToTile>(patterns.getContext(), kernels);
+void heddle::populateAttentionToTile(RewritePatternSet &patterns, KernelTable &kernels,
+                                     const KernelTarget &target) {
+  patterns.add<AttentionToTile>(patterns.getContext(), kernels, target);
 }

@@ -1,6 +1,7 @@
 //===- AttnToTile.cpp - the pass attn-to-tile -----------------------------===//
 
 #include "Patterns.h"
+#include "heddle/Conversion/AttnToTile/KernelGroup.h"
 #include "heddle/Conversion/AttnToTile/Passes.h"
 #include "heddle/Dialect/Attn/Attn.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -27,13 +28,51 @@ tile::KernelOp KernelTable::lookupOrBuild(Attribute form, RewriterBase &rewriter
   return kernel;
 }
 
+tile::KernelOp KernelTable::insertOrReuse(tile::KernelOp kernel) {
+  for (tile::KernelOp other : ofGroups)
+    if (other.getFunctionType() == kernel.getFunctionType() &&
+        other.getConfigAttr() == kernel.getConfigAttr() &&
+        OperationEquivalence::isRegionEquivalentTo(&other.getBody(), &kernel.getBody(),
+                                                   OperationEquivalence::IgnoreLocations)) {
+      kernel.erase();
+      return other;
+    }
+  module.getBody()->push_back(kernel);
+  symbols.insert(kernel);
+  ofGroups.push_back(kernel);
+  return kernel;
+}
+
 namespace {
 
 struct AttnToTilePass : impl::AttnToTilePassBase<AttnToTilePass> {
+  using AttnToTilePassBase::AttnToTilePassBase;
+
   void runOnOperation() override {
+    KernelTarget target;
+    target.f32Products = f32Products;
+    if (!chip.empty()) {
+      target.chip = lookupGPUChip(chip);
+      if (!target.chip) {
+        InFlightDiagnostic error = getOperation().emitError()
+                                   << "unknown chip '" << chip << "'; known are ";
+        llvm::interleaveComma(getGPUChips(), error,
+                              [&](const GPUChip &known) { error << known.name; });
+        return signalPassFailure();
+      }
+    }
     KernelTable kernels(getOperation());
+    SmallVector<scf::ExecuteRegionOp> groups;
+    getOperation().walk([&](scf::ExecuteRegionOp op) {
+      if (op->hasAttr(kernelAttr))
+        groups.push_back(op);
+    });
+    for (scf::ExecuteRegionOp group : groups)
+      if (failed(lowerGroup(group, kernels, target)))
+        return signalPassFailure();
+
     RewritePatternSet patterns(&getContext());
-    populateAttentionToTile(patterns, kernels);
+    populateAttentionToTile(patterns, kernels, target);
     FrozenRewritePatternSet frozen(std::move(patterns));
     SmallVector<Operation *> ops;
     getOperation().walk([&](attn::AttentionOp op) { ops.push_back(op); });

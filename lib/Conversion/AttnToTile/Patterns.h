@@ -4,6 +4,8 @@
 #define HEDDLE_LIB_CONVERSION_ATTNTOTILE_PATTERNS_H
 
 #include "heddle/Dialect/Tile/Tile.h"
+#include "heddle/Target/GPUChips.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/PatternMatch.h"
 
 namespace heddle {
@@ -17,15 +19,30 @@ public:
   tile::KernelOp lookupOrBuild(mlir::Attribute form, mlir::RewriterBase &rewriter,
                                llvm::function_ref<tile::KernelOp()> build);
 
-  unsigned size() const { return kernels.size(); }
+  /// Puts a kernel that is in no module yet at the end of this one; or erases it, and returns the kernel of a group that equals it.
+  tile::KernelOp insertOrReuse(tile::KernelOp kernel);
+
+  unsigned size() const { return kernels.size() + ofGroups.size(); }
 
 private:
   mlir::ModuleOp module;
   mlir::SymbolTable symbols;
   llvm::DenseMap<mlir::Attribute, tile::KernelOp> kernels;
+  llvm::SmallVector<tile::KernelOp> ofGroups;
 };
 
-void populateAttentionToTile(mlir::RewritePatternSet &patterns, KernelTable &kernels);
+/// What kernels are made for.
+struct KernelTarget {
+  const GPUChip *chip = nullptr; ///< null: a CPU
+  tile::DotPrecision f32Products = tile::DotPrecision::IEEE;
+};
+
+void populateAttentionToTile(mlir::RewritePatternSet &patterns, KernelTable &kernels,
+                             const KernelTarget &target);
+
+/// Replaces the `scf.execute_region` of a group that attn-form-kernels has formed by the dispatch of its kernel.
+llvm::LogicalResult lowerGroup(mlir::scf::ExecuteRegionOp op, KernelTable &kernels,
+                               const KernelTarget &target);
 
 } // namespace heddle
 

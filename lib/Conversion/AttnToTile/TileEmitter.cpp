@@ -25,6 +25,10 @@ Index operator%(Index a, Index b) { return a.binary<arith::RemUIOp>(b); }
 Index max(Index a, Index b) { return a.binary<arith::MaxSIOp>(b); }
 Index min(Index a, Index b) { return a.binary<arith::MinSIOp>(b); }
 
+Value less(Index a, Index b) {
+  return a.builder->createOrFold<arith::CmpIOp>(arith::CmpIPredicate::slt, a.value, b.value);
+}
+
 //===----------------------------------------------------------------------===//
 // Tile
 //===----------------------------------------------------------------------===//
@@ -40,6 +44,9 @@ Tile Tile::to(Type elementType) const {
   Type type = getType().clone(elementType);
   if (from == elementType)
     return *this;
+  // f16 and bf16 have no conversion of their own.
+  if (from.getIntOrFloatBitWidth() == elementType.getIntOrFloatBitWidth())
+    return to(builder->getF32Type()).to(elementType);
   if (from.getIntOrFloatBitWidth() < elementType.getIntOrFloatBitWidth())
     return make<arith::ExtFOp>(type, value);
   return make<arith::TruncFOp>(type, value);
@@ -53,13 +60,20 @@ Tile operator-(Tile a) { return a.make<arith::NegFOp>(a.value); }
 
 Tile abs(Tile a) { return a.make<math::AbsFOp>(a.value); }
 Tile exp2(Tile a) { return a.make<math::Exp2Op>(a.value); }
+Tile floor(Tile a) { return a.make<math::FloorOp>(a.value); }
 Tile log(Tile a) { return a.make<math::LogOp>(a.value); }
+Tile sqrt(Tile a) { return a.make<math::SqrtOp>(a.value); }
 Tile tanh(Tile a) { return a.make<math::TanhOp>(a.value); }
 Tile max(Tile a, Tile b) { return a.make<arith::MaximumFOp>(a.value, b.value); }
+Tile min(Tile a, Tile b) { return a.make<arith::MinimumFOp>(a.value, b.value); }
 Tile fma(Tile a, Tile b, Tile c) { return a.make<math::FmaOp>(a.value, b.value, c.value); }
 
 Tile equal(Tile a, double b) {
   return a.make<arith::CmpFOp>(arith::CmpFPredicate::OEQ, a.value, a.constant(b).value);
+}
+
+Tile less(Tile a, double b) {
+  return a.make<arith::CmpFOp>(arith::CmpFPredicate::OLT, a.value, a.constant(b).value);
 }
 
 Tile atMost(Tile a, Tile b) {
@@ -142,13 +156,18 @@ Tile TileEmitter::load(Value view, ValueRange indices, Extents shape, bool padde
       tile::LoadOp::create(*this, RankedTensorType::get(shape, elementType), view, indices, pad));
 }
 
-Tile TileEmitter::dot(Tile a, Tile b, Tile acc) {
-  return tile(tile::DotOp::create(*this, acc.getType(), a, b, acc));
+static tile::DotPrecision precisionOf(Tile a, tile::DotPrecision ofF32) {
+  return a.getType().getElementType().isF32() ? ofF32 : tile::DotPrecision::IEEE;
 }
 
-Tile TileEmitter::dotTransposed(Tile a, Tile b, Tile acc) {
+Tile TileEmitter::dot(Tile a, Tile b, Tile acc, tile::DotPrecision precision) {
   return tile(tile::DotOp::create(*this, acc.getType(), a, b, acc, /*transpose_a=*/false,
-                                  /*transpose_b=*/true));
+                                  /*transpose_b=*/false, precisionOf(a, precision)));
+}
+
+Tile TileEmitter::dotTransposed(Tile a, Tile b, Tile acc, tile::DotPrecision precision) {
+  return tile(tile::DotOp::create(*this, acc.getType(), a, b, acc, /*transpose_a=*/false,
+                                  /*transpose_b=*/true, precisionOf(a, precision)));
 }
 
 Tile TileEmitter::rowMax(Tile matrix) {
@@ -169,6 +188,25 @@ Tile TileEmitter::repeatRow(Tile row, int64_t rows) {
   auto type =
       RankedTensorType::get({rows, row.getType().getDimSize(0)}, row.getType().getElementType());
   return tile(tile::BroadcastOp::create(*this, type, row, 0));
+}
+
+Tile TileEmitter::columns(Tile matrix, int64_t first, int64_t count) {
+  auto type = RankedTensorType::get({matrix.getType().getDimSize(0), count},
+                                    matrix.getType().getElementType());
+  return tile(tile::SliceOp::create(*this, type, matrix, ArrayRef<int64_t>{0, first}));
+}
+
+Tile TileEmitter::besides(ArrayRef<Tile> matrices) {
+  int64_t columns = 0;
+  SmallVector<Value> values;
+  for (Tile matrix : matrices) {
+    columns += matrix.getType().getDimSize(1);
+    values.push_back(matrix);
+  }
+  RankedTensorType first = matrices.front().getType();
+  auto type = RankedTensorType::get({first.getDimSize(0), columns}, first.getElementType());
+  return matrices.size() == 1 ? matrices.front()
+                              : tile(tile::ConcatOp::create(*this, type, values, 1));
 }
 
 } // namespace heddle

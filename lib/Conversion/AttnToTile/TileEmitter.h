@@ -33,6 +33,10 @@ public:
   friend Index max(Index a, Index b);
   friend Index min(Index a, Index b);
   friend Index max(Index a, int64_t b) { return max(a, a.constant(b)); }
+  /// The quotient of indices that are not negative, rounded up.
+  friend Index ceilDiv(Index a, int64_t b) { return b == 1 ? a : (a + (b - 1)) / b; }
+  /// a < b as an i1.
+  friend mlir::Value less(Index a, Index b);
 
 private:
   Index constant(int64_t number) const;
@@ -64,19 +68,24 @@ public:
   friend Tile operator*(Tile a, Tile b);
   friend Tile operator/(Tile a, Tile b);
   friend Tile operator-(Tile a);
+  friend Tile operator+(Tile a, double b) { return a + a.constant(b); }
   friend Tile operator*(Tile a, double b) { return a * a.constant(b); }
   friend Tile operator/(double a, Tile b) { return b.constant(a) / b; }
 
   friend Tile abs(Tile a);
   friend Tile exp2(Tile a);
+  friend Tile floor(Tile a);
   friend Tile log(Tile a);
+  friend Tile sqrt(Tile a);
   friend Tile tanh(Tile a);
   friend Tile max(Tile a, Tile b);
+  friend Tile min(Tile a, Tile b);
   /// a * b + c, rounded once.
   friend Tile fma(Tile a, Tile b, Tile c);
 
   /// Tiles of i1.
   friend Tile equal(Tile a, double b);
+  friend Tile less(Tile a, double b);
   friend Tile atMost(Tile a, Tile b);
   friend Tile both(Tile a, Tile b);
   friend Tile select(Tile condition, Tile a, Tile b);
@@ -116,14 +125,18 @@ public:
   /// A tile of a view; with `padded`, elements outside of it are 0.
   Tile load(mlir::Value view, mlir::ValueRange indices, Extents shape, bool padded);
 
-  /// a b + acc, and a b^T + acc.
-  Tile dot(Tile a, Tile b, Tile acc);
-  Tile dotTransposed(Tile a, Tile b, Tile acc);
+  /// a b + acc, and a b^T + acc. The precision is for operands of f32.
+  Tile dot(Tile a, Tile b, Tile acc, tile::DotPrecision precision = tile::DotPrecision::IEEE);
+  Tile dotTransposed(Tile a, Tile b, Tile acc,
+                     tile::DotPrecision precision = tile::DotPrecision::IEEE);
   Tile rowMax(Tile matrix);
   Tile rowSum(Tile matrix);
   /// A matrix whose columns all are `column`, and one whose rows all are `row`.
   Tile repeatColumn(Tile column, int64_t columns);
   Tile repeatRow(Tile row, int64_t rows);
+  /// `count` columns from `first` on, and matrices side by side.
+  Tile columns(Tile matrix, int64_t first, int64_t count);
+  Tile besides(llvm::ArrayRef<Tile> matrices);
 };
 
 } // namespace heddle

@@ -12,8 +12,9 @@ class Tensor(ctypes.Structure):
 
 class Context(ctypes.Structure):
     _fields_ = [("struct_size", ctypes.c_uint64), ("workspace", ctypes.c_void_p), ("workspace_bytes", ctypes.c_uint64),
-                ("num_threads", ctypes.c_int32), ("reserved", ctypes.c_int32), ("parallel_for", ctypes.c_void_p),
-                ("parallel_for_user", ctypes.c_void_p), ("message", ctypes.c_char * 1024)]
+                ("num_threads", ctypes.c_int32), ("device", ctypes.c_int32), ("parallel_for", ctypes.c_void_p),
+                ("parallel_for_user", ctypes.c_void_p), ("stream", ctypes.c_void_p),
+                ("target", ctypes.c_char_p), ("message", ctypes.c_char * 1024)]
 
 
 module = ctypes.CDLL(sys.argv[1])

@@ -5,6 +5,7 @@
 
 #include "ModuleLoader.h"
 
+#include "heddle/Runtime/heddle_simulation.h"
 #include "heddle/Target/CPUVariants.h"
 
 #include <gtest/gtest.h>
@@ -32,6 +33,16 @@ const std::vector<std::string> &hostVariants() {
   return names;
 }
 
+/// All checks, with threads in an order that no kernel may depend on.
+static void shuffleSimulation(const run::Module &module) {
+  heddle_sim_options options = {};
+  options.struct_size = sizeof(options);
+  options.check = HEDDLE_SIM_CHECK_ALL;
+  options.seed = randomSeed() + 1;
+  reinterpret_cast<heddle_simulation_options_fn>(
+      module.optionalSymbol("heddle_module_simulation_options"))(&options);
+}
+
 bool Program::compile(const std::string &variant, KernelSource kernels) {
   Result<mlir::OwningOpRef<mlir::ModuleOp>> parsed = loader().parse(text, "test.mlir");
   if (!parsed) {
@@ -44,7 +55,10 @@ bool Program::compile(const std::string &variant, KernelSource kernels) {
 bool Program::compile(mlir::OwningOpRef<mlir::ModuleOp> parsed, const std::string &variant,
                       KernelSource kernels) {
   goldens::LoadOptions options;
-  options.variants = {variant};
+  if (lookupCPUVariant(variant))
+    options.variants = {variant};
+  else
+    options.target = variant;
   options.kernels = kernels;
   Result<run::Module> loaded = loader().load(*parsed, options);
   if (!loaded) {
@@ -52,6 +66,8 @@ bool Program::compile(mlir::OwningOpRef<mlir::ModuleOp> parsed, const std::strin
     return false;
   }
   module = std::move(*loaded);
+  if (options.target != "cpu")
+    shuffleSimulation(*module);
   return true;
 }
 

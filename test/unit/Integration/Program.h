@@ -28,7 +28,8 @@ public:
   void add(const goldens::EntryText &entry) { text += entry.text(); }
   void add(const std::string &entries) { text += entries; }
 
-  /// Compiles for one variant, by default the best of this machine. Failures are gtest failures.
+  /// Compiles for one CPU variant, by default the best of this machine, or for a simulated target such as "sim-sm_80". Failures are
+  /// gtest failures.
   bool compile(const std::string &variant = hostVariants().back(),
                KernelSource kernels = defaultKernels);
   /// The same for a module that was imported.

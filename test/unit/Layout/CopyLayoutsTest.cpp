@@ -40,6 +40,17 @@ TEST(CopyLayoutsTest, EveryElementOnce) {
   EXPECT_EQ(coverage(*blockedLayout(2, 16, 8, 2)).copies, 16);
 }
 
+TEST(CopyLayoutsTest, WarpsAlongRows) {
+  // One row of 1024 in vectors of 8: a warp covers 256 columns, four of them the row.
+  Layout row = *blockedLayout(1, 1024, 8, 4);
+  EXPECT_TRUE(coverage(row).isExact());
+  EXPECT_EQ(elementAt(row, {{Dim::Register, 3}, {Dim::Lane, 2}, {Dim::Warp, 3}}),
+            Element(0, 768 + 16 + 3));
+  // With 8 warps two of them hold the same; with 3 rows of 512 no power of two is left of the rows.
+  EXPECT_EQ(coverage(*blockedLayout(1, 1024, 8, 8)).copies, 2);
+  EXPECT_TRUE(coverage(*blockedLayout(3, 512, 8, 2)).isExact());
+}
+
 TEST(CopyLayoutsTest, AsyncCopySizes) {
   Layout copy = *blockedLayout(64, 64, 8, 4);
   EXPECT_EQ(asyncCopyBytes(copy, *conflictFreeTile(64, 64, 16), 16), 16);

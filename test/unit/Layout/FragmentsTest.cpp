@@ -7,6 +7,7 @@
 #include "heddle/Layout/Fragments.h"
 #include "LayoutTesting.h"
 #include "heddle/Layout/LayoutQueries.h"
+#include "heddle/Layout/SharedMemory.h"
 #include <gtest/gtest.h>
 
 using namespace heddle::layout;
@@ -120,6 +121,18 @@ TEST(FragmentsTest, AccumulatorsAreTheNextOperand) {
   }
 }
 
+TEST(FragmentsTest, TilesComposeWithMemory) {
+  for (int64_t warps : {1, 2, 4})
+    for (int64_t repeat : {1, 2, 3, 5, 6, 7, 12, 36}) {
+      MmaTiling tiling{2, warps, 3, repeat, 1, 2};
+      Layout c = *mmaTile(MmaOperand::C, 16, 16, tiling);
+      EXPECT_EQ(coverage(c), (Coverage{true, 2}));
+      Layout memory = rowMajorTile(c.outSize(Dim::Coord0), c.outSize(Dim::Coord1));
+      std::string why;
+      EXPECT_TRUE(compose(*memory.inverse(), c, &why)) << why;
+    }
+}
+
 TEST(FragmentsTest, TilesOfABlock) {
   MmaTiling tiling;
   tiling.warpsM = 2;
@@ -135,8 +148,9 @@ TEST(FragmentsTest, TilesOfABlock) {
   EXPECT_EQ(coverage(a), (Coverage{true, 2}));
   EXPECT_EQ(coverage(b), (Coverage{true, 2}));
   EXPECT_TRUE(coverage(c).isExact());
+  // Two fragments along M lie side by side; of the five along N each has the other warp's beside it.
   for (int warp = 0; warp < 4; ++warp) {
-    int m0 = warp % 2 * 32, n0 = warp / 2 * 40;
+    int m0 = warp % 2 * 32, n0 = warp / 2 * 8;
     forEachLane([&](int g, int t) {
       for (int m = 0; m < 2; ++m) {
         for (int k = 0; k < 3; ++k)
@@ -144,12 +158,12 @@ TEST(FragmentsTest, TilesOfABlock) {
                     Element(m0 + 16 * m + g, 16 * k + 8 + 2 * t + 1));
         for (int n = 0; n < 5; ++n)
           EXPECT_EQ(elementAt(c, (m * 5 + n) * 4 + 2, g, t, warp),
-                    Element(m0 + 16 * m + g + 8, n0 + 8 * n + 2 * t));
+                    Element(m0 + 16 * m + g + 8, n0 + 16 * n + 2 * t));
       }
       for (int n = 0; n < 5; ++n)
         for (int k = 0; k < 3; ++k)
           EXPECT_EQ(elementAt(b, (n * 3 + k) * 4 + 3, g, t, warp),
-                    Element(16 * k + 8 + 2 * t + 1, n0 + 8 * n + g));
+                    Element(16 * k + 8 + 2 * t + 1, n0 + 16 * n + g));
     });
   }
 }

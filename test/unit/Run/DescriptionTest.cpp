@@ -10,14 +10,14 @@ namespace {
 
 /// A description with one entry `f` whose arguments are this text.
 std::string withArgs(const std::string &args) {
-  return R"({"abi":1,"entries":[{"name":"f","symbols":["B"],"args":[)" + args + "]}]}";
+  return R"({"abi":2,"entries":[{"name":"f","symbols":["B"],"args":[)" + args + "]}]}";
 }
 
 std::string error(const std::string &text) { return parseDescription(text, "m.so").error(); }
 
 TEST(DescriptionTest, ReadsEntries) {
   Result<Description> description = parseDescription(
-      R"({"abi":1,"producer":"p","name":"n","weights":"w.safetensors","model":{"vocab_size":11},
+      R"({"abi":2,"producer":"p","name":"n","weights":"w.safetensors","model":{"vocab_size":11},
           "entries":[{"name":"f","symbols":["B"],"workspace":true,"args":[
            {"name":"x","kind":"input","role":"weight","dtype":"bf16","shape":["B",3]},
            {"name":"y","kind":"inout","role":"cache","dtype":"f32","shape":[]}]}]})",
@@ -34,15 +34,33 @@ TEST(DescriptionTest, ReadsEntries) {
             "f\n  input   x  bf16 [B, 3]  (weight)\n  inout   y  f32 []  (cache)\n");
 }
 
+TEST(DescriptionTest, SaysWhereTensorsMustBe) {
+  auto where = [](const std::string &targets, const std::string &target) {
+    Result<Description> description = parseDescription(
+        R"({"abi":2,"entries":[{"name":"f","symbols":[],"args":[]}],"target":)" + targets + "}",
+        "m.so");
+    Result<bool> device = description ? description->runsOnDevice(target, "m.so")
+                                      : Result<bool>(description.failure());
+    return !device ? device.error() : *device ? "device" : "host";
+  };
+  EXPECT_EQ(where(R"(["cpu","sm_80","sim-sm_80"])", ""), "host");
+  EXPECT_EQ(where(R"(["sm_80","sim-sm_80"])", ""), "host");
+  EXPECT_EQ(where(R"(["sm_80","sm_90"])", ""), "device");
+  EXPECT_EQ(where(R"(["cpu","sm_80"])", "sm_80"), "device");
+  EXPECT_EQ(where(R"(["cpu","sm_80"])", "sim-sm_80"),
+            "m.so: has no code for target 'sim-sm_80', known are 'cpu', 'sm_80'");
+  EXPECT_EQ(where("[80]", ""), "m.so: module description: the whole has a target of type number");
+}
+
 TEST(DescriptionTest, RefusesWhatItCannotRead) {
   std::string prefix = "m.so: module description: ";
   EXPECT_EQ(error("{"), "m.so: module description:1:2: syntax error while parsing object key - "
                         "unexpected end of input; expected string literal");
   EXPECT_EQ(error("[]"), prefix + "the whole is array, expected an object");
   EXPECT_EQ(error("{}"), prefix + "the whole has no array \"entries\"");
-  EXPECT_EQ(error(R"({"abi":2,"entries":[]})"), prefix + "the whole has no \"abi\" of 1");
-  EXPECT_EQ(error(R"({"abi":1,"entries":[]})"), prefix + "the whole has no entries");
-  EXPECT_EQ(error(R"({"abi":1,"entries":[3]})"), prefix + "entry 0 is number, expected an object");
+  EXPECT_EQ(error(R"({"abi":1,"entries":[]})"), prefix + "the whole has no \"abi\" of 2");
+  EXPECT_EQ(error(R"({"abi":2,"entries":[]})"), prefix + "the whole has no entries");
+  EXPECT_EQ(error(R"({"abi":2,"entries":[3]})"), prefix + "entry 0 is number, expected an object");
   EXPECT_EQ(error(withArgs(R"({"shape":[]})")), prefix + "entry 'f', argument 0 has no \"name\"");
   std::string x = R"({"name":"x","kind":"input","role":"input","dtype":"f32","shape":)";
   EXPECT_EQ(error(withArgs(x + "[\"Q\"]}")),

@@ -1,6 +1,7 @@
 //===- OptionsTest.cpp - heddle-run's command line ------------------------===//
 
 #include "Options.h"
+#include "heddle/Simulator/Simulator.h"
 #include <gtest/gtest.h>
 
 using namespace heddle;
@@ -32,6 +33,24 @@ TEST(OptionsTest, ParsesEverything) {
   EXPECT_EQ(*options->seed, 7u);
   EXPECT_EQ(options->threads, 2);
   EXPECT_EQ(options->bench, 10);
+}
+
+TEST(OptionsTest, SimulationOptionsHaveOptionalValues) {
+  Result<Options> options =
+      parseOptions({"m.so", "--sim-check", "--sim-report", "--sim-seed", "3"}, false);
+  ASSERT_TRUE(options) << options.error();
+  EXPECT_EQ(*options->simulationChecks, uint32_t(HEDDLE_SIM_CHECK_ALL));
+  EXPECT_EQ(*options->simulationReport, "");
+  EXPECT_EQ(*options->simulationSeed, 3u);
+  options = parseOptions({"m.so", "--sim-check=races,bounds", "--sim-report=r.json"}, false);
+  ASSERT_TRUE(options) << options.error();
+  EXPECT_EQ(*options->simulationChecks, uint32_t(HEDDLE_SIM_CHECK_RACES | HEDDLE_SIM_CHECK_BOUNDS));
+  EXPECT_EQ(*options->simulationReport, "r.json");
+  EXPECT_FALSE(options->simulationSeed);
+  EXPECT_EQ(*parseOptions({"m.so", "--sim-check=none"}, false)->simulationChecks, 0u);
+  EXPECT_EQ(error({"m.so", "--sim-check=race"}),
+            "--sim-check: 'race' is no check; known are all, none, bounds, alignment, races, "
+            "uninitialized, async, sync");
 }
 
 TEST(OptionsTest, RefusesWrongUsage) {

@@ -123,7 +123,7 @@ EXPORT int32_t scale_workspace(heddle_context *ctx, DLTensor **args, int32_t n, 
 EXPORT int32_t heddle_module_abi_version(void) { return HEDDLE_ABI_VERSION; }
 
 EXPORT const char *heddle_module_description(void) {
-  return R"({"abi":1,"producer":"by hand","name":"toy","target":["cpu"],"cpu_variants":[],
+  return R"({"abi":2,"producer":"by hand","name":"toy","target":["cpu"],"cpu_variants":[],
 "model":{"vocab_size":11},
 "entries":[
  {"name":"prefill","workspace":true,"symbols":["B","L","C"],"args":[

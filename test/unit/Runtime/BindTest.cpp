@@ -152,9 +152,17 @@ TEST_F(BindTest, RefusesWrongCounts) {
 }
 
 TEST_F(BindTest, RefusesWrongTypes) {
-  x.device.device_type = kDLCUDA;
-  EXPECT_EQ(failure(), "f: argument 0 'x': device type is 2 (CUDA), expected 1 (CPU)");
-  x.device.device_type = kDLCPU;
+  mask.device = {kDLCUDA, 1};
+  EXPECT_EQ(failure(), "f: argument 2 'mask': is on CUDA device 1, expected the CPU (where argument 0 "
+                       "'x' is)");
+  for (DLTensor *tensor : args)
+    tensor->device = {kDLCUDA, 1};
+  EXPECT_EQ(bind(), HEDDLE_OK);
+  mask.device.device_id = 0;
+  EXPECT_EQ(failure(), "f: argument 2 'mask': is on CUDA device 0, expected CUDA device 1 (where "
+                       "argument 0 'x' is)");
+  for (DLTensor *tensor : args)
+    tensor->device = {kDLCPU, 0};
   x.dtype = {kDLBfloat, 16, 1};
   EXPECT_EQ(failure(), "f: argument 0 'x': dtype is bf16, expected f32");
   x.dtype = {kDLFloat, 32, 4};

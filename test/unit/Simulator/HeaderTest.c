@@ -14,7 +14,7 @@ uint32_t heddle_sim_header_test(void);
 uint32_t heddle_sim_header_test(void) {
   uint32_t out[32] = {0}, i;
   void *args[1];
-  heddle_sim_kernel description = {"sum", kernel, 2, 0};
+  heddle_sim_kernel description = {"sum", kernel, 2, 0, 0, 0};
   heddle_sim_config config = {{1, 1, 1}, {32, 1, 1}, 0, 0};
   heddle_sim_options options;
   heddle_sim_result *result;

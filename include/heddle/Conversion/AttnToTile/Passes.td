@@ -11,7 +11,7 @@ def AttnToTilePass : Pass<"attn-to-tile", "mlir::ModuleOp"> {
     Input: attn operations on tensors. Output: each `attn.attention` whose head dimensions and number of key heads are static, and whose
     data are f32, f16 or bf16, is a `tile.dispatch`; operations of equal form share one private `tile.kernel`. What the kernel relies on
     is stated by `attn.require` and `attn.require_range`, as attn-to-linalg does: extents that must be equal, kv_len within [0, keys].
-    Other operations are left for attn-to-linalg.
+    Groups that attn-form-kernels has formed become kernels, too. Other operations are left for attn-to-linalg.
 
     A program computes a block of queries of one head by an online softmax over blocks of keys. Keys that no query of the block sees
     are not visited; blocks that all of them see are not masked. The extents of both blocks follow from head dimensions and data type;
@@ -26,6 +26,15 @@ def AttnToTilePass : Pass<"attn-to-tile", "mlir::ModuleOp"> {
         outs(%init : tensor<?x?x8x64xf16>)
     ```
   }];
+  let options = [
+    Option<"chip", "chip", "std::string", "",
+           "GPU that kernels are made for, such as sm_80; without one they are made for CPUs">,
+    Option<"f32Products", "f32-products", "::heddle::tile::DotPrecision",
+           "::heddle::tile::DotPrecision::IEEE", "How operands of f32 are multiplied",
+           [{::llvm::cl::values(
+               clEnumValN(::heddle::tile::DotPrecision::IEEE, "ieee", "as f32"),
+               clEnumValN(::heddle::tile::DotPrecision::TF32x3, "tf32x3", "as three products of tf32"))}]>,
+  ];
   let statistics = [
     Statistic<"numDispatches", "num-dispatches", "Operations that became dispatches">,
     Statistic<"numKernels", "num-kernels", "Kernels built for them">,

@@ -54,6 +54,11 @@ mlir::Type getKernelArgumentType(mlir::Type operand);
 
 namespace heddle::tile {
 
+/// Reports an error unless the extents and element types of a product fit together.
+llvm::LogicalResult verifyDotTypes(mlir::Operation *op, mlir::RankedTensorType a,
+                                   mlir::RankedTensorType b, mlir::RankedTensorType acc,
+                                   bool transposeA, bool transposeB, DotPrecision precision);
+
 /// The layout of a tile; null if it has none.
 inline LayoutAttr layoutOf(mlir::RankedTensorType type) {
   return llvm::dyn_cast_or_null<LayoutAttr>(type.getEncoding());

@@ -1,0 +1,252 @@
+//===- KernelCost.cpp - bytes and FLOPs of kernels ------------------------===//
+
+#include "heddle/Analysis/KernelCost.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+
+namespace heddle {
+
+double KernelCost::intensity() const {
+  int64_t bytes = bytesIn + bytesOut;
+  return bytes ? double(flops()) / double(bytes) : 0;
+}
+
+void KernelCost::add(const KernelCost &other, int64_t times) {
+  programs += times * other.programs;
+  bytesIn += times * other.bytesIn;
+  bytesOut += times * other.bytesOut;
+  matrixFlops += times * other.matrixFlops;
+  otherFlops += times * other.otherFlops;
+  assumesData |= other.assumesData;
+  isIncomplete |= other.isIncomplete;
+}
+
+namespace {
+
+int64_t bytesOf(Type element, int64_t count) {
+  return count * int64_t(llvm::divideCeil(element.getIntOrFloatBitWidth(), 8));
+}
+
+/// FLOPs of an operation on scalars, or on one element of tiles. Moves, conversions, choices, comparisons and changes of sign are free.
+int64_t flopsOfElement(Operation *op) {
+  if (op->getNumResults() != 1 || !isa<FloatType>(getElementTypeOrSelf(op->getResult(0))))
+    return 0;
+  if (isa<math::FmaOp>(op))
+    return 2;
+  if (isa<arith::ConstantOp, arith::SelectOp, arith::NegFOp, math::AbsFOp, math::CopySignOp>(op) ||
+      isa<CastOpInterface>(op))
+    return 0;
+  return isa<arith::ArithDialect, math::MathDialect>(op->getDialect());
+}
+
+/// Counts what the operations of one program of a tile kernel do.
+class TileCounter {
+public:
+  TileCounter(ScalarEvaluator &evaluator, KernelCost &cost) : evaluator(evaluator), cost(cost) {}
+
+  void count(Operation *op, int64_t times) {
+    llvm::TypeSwitch<Operation *>(op)
+        .Case([&](tile::LoadOp load) {
+          // Without padding, the whole tile lies inside.
+          cost.bytesIn += times * bytesOf(load.getResult().getType(), load.getView(),
+                                          load.getIndices(), bool(load.getPad()));
+        })
+        .Case([&](tile::StoreOp store) {
+          cost.bytesOut += times * bytesOf(cast<RankedTensorType>(store.getTile().getType()),
+                                           store.getView(), store.getIndices(), true);
+        })
+        .Case([&](tile::DotOp dot) {
+          auto a = cast<RankedTensorType>(dot.getA().getType());
+          int64_t k = a.getDimSize(dot.getTransposeA() ? 0 : 1);
+          cost.matrixFlops += times * 2 * k * numElements(dot.getResult());
+        })
+        .Case<tile::ReduceOp, tile::ScanOp>(
+            [&](auto op) { cost.otherFlops += times * numFloats(op.getInput()); })
+        .Case([&](tile::SolveTriangularOp solve) {
+          int64_t rows = cast<RankedTensorType>(solve.getA().getType()).getDimSize(0);
+          cost.matrixFlops += times * (rows - 1) * numElements(solve.getResult());
+        })
+        .Default([&](Operation *op) {
+          if (op->getNumResults() == 1 && isa<RankedTensorType>(op->getResult(0).getType()))
+            cost.otherFlops += times * flopsOfElement(op) * numElements(op->getResult(0));
+        });
+  }
+
+private:
+  static int64_t numElements(Value tile) {
+    return cast<RankedTensorType>(tile.getType()).getNumElements();
+  }
+  static int64_t numFloats(Value tile) {
+    return isa<FloatType>(getElementTypeOrSelf(tile)) ? numElements(tile) : 0;
+  }
+
+  /// Of a tile at `indices`, the part inside of the view if it may stick out.
+  int64_t bytesOf(RankedTensorType tile, Value view, ValueRange indices, bool isClipped) {
+    int64_t count = 1;
+    for (auto [dim, size] : llvm::enumerate(tile.getShape())) {
+      ScalarEvaluator::Extent extent, first;
+      if (isClipped) {
+        extent = evaluator.extent(view, dim);
+        first = evaluator.evaluate(indices[dim]);
+      }
+      count *= extent && first ? std::max<int64_t>(0, std::min(*first + size, *extent) -
+                                                          std::max<int64_t>(*first, 0))
+                               : size;
+    }
+    return heddle::bytesOf(tile.getElementType(), count);
+  }
+
+  ScalarEvaluator &evaluator;
+  KernelCost &cost;
+};
+
+void bindArguments(ScalarEvaluator &evaluator, Block &body, const ArgumentExtents &extents,
+                   const ArgumentScalars &scalars) {
+  for (BlockArgument argument : body.getArguments()) {
+    unsigned i = argument.getArgNumber();
+    if (isa<MemRefType>(argument.getType()))
+      evaluator.bindExtents(argument, extents[i]);
+    else if (argument.getType().isIntOrIndex())
+      evaluator.bind(argument, scalars[i]);
+  }
+}
+
+/// How many i in [0, extent) are `coordinate` modulo `period`.
+int64_t countAlike(int64_t extent, int64_t period, int64_t coordinate) {
+  return (extent - coordinate + period - 1) / period;
+}
+
+/// More programs than this are not run through.
+constexpr int64_t maxPrograms = 1 << 22;
+
+} // namespace
+
+// Coordinates of the grid matter as far as control flow and extents depend on them: fully, modulo some number (a coordinate that flattens
+// several), or not at all. What programs were seen to use decides how many are run through; if a later one uses more, it starts again.
+KernelCost countTileKernel(tile::KernelOp kernel, std::array<ScalarEvaluator::Extent, 3> grid,
+                           const ArgumentExtents &extents, const ArgumentScalars &scalars) {
+  KernelCost total;
+  total.programs = 1;
+  for (ScalarEvaluator::Extent extent : grid) {
+    if (!extent) {
+      total.programs = 0;
+      total.isIncomplete = true;
+      return total;
+    }
+    total.programs *= std::max<int64_t>(*extent, 0);
+  }
+  if (!total.programs)
+    return total;
+
+  Block &body = kernel.getBody().front();
+  ScalarEvaluator evaluator;
+  bindArguments(evaluator, body, extents, scalars);
+  std::array<int64_t, 3> periods = {1, 1, 1};
+  auto neededPeriod = [&](unsigned axis) {
+    const ScalarEvaluator::AxisUse &use = evaluator.getAxisUses()[axis];
+    return use.whole ? *grid[axis] : std::min(*grid[axis], use.modulus);
+  };
+  // Runs the programs of one period; false if they need a longer one.
+  auto runPeriod = [&](KernelCost &cost) {
+    TileCounter counter(evaluator, cost);
+    for (int64_t z = 0; z < periods[2]; ++z)
+      for (int64_t y = 0; y < periods[1]; ++y)
+        for (int64_t x = 0; x < periods[0]; ++x) {
+          evaluator.setProgram({x, y, z}, grid);
+          int64_t times = countAlike(*grid[0], periods[0], x) *
+                          countAlike(*grid[1], periods[1], y) * countAlike(*grid[2], periods[2], z);
+          evaluator.walk(
+              body, [&](Operation *op, int64_t trips) { counter.count(op, trips); }, times);
+          for (unsigned axis = 0; axis < 3; ++axis)
+            if (neededPeriod(axis) > periods[axis])
+              return false;
+        }
+    return true;
+  };
+  KernelCost cost;
+  while (!runPeriod(cost)) {
+    cost = KernelCost();
+    for (unsigned axis = 0; axis < 3; ++axis)
+      periods[axis] = std::max(periods[axis], neededPeriod(axis));
+    if (periods[0] * periods[1] * periods[2] > maxPrograms) {
+      evaluator.setIncomplete();
+      break;
+    }
+  }
+  total.add(cost);
+  total.assumesData = evaluator.assumesData();
+  total.isIncomplete = evaluator.isIncomplete();
+  return total;
+}
+
+//===----------------------------------------------------------------------===//
+// Linalg
+//===----------------------------------------------------------------------===//
+
+/// The bytes of a buffer, or of nothing if an extent is unknown.
+static int64_t bytesOfBuffer(ScalarEvaluator &evaluator, Value buffer, KernelCost &cost) {
+  auto type = dyn_cast<MemRefType>(buffer.getType());
+  if (!type)
+    return 0;
+  int64_t count = 1;
+  for (ScalarEvaluator::Extent extent : evaluator.extents(buffer)) {
+    cost.isIncomplete |= !extent;
+    count *= extent.value_or(0);
+  }
+  return bytesOf(type.getElementType(), count);
+}
+
+static void countLinalgOp(linalg::LinalgOp op, ScalarEvaluator &evaluator, int64_t times,
+                          KernelCost &cost) {
+  SmallVector<ScalarEvaluator::Extent> dims;
+  for (OpOperand &operand : op->getOpOperands()) {
+    bool isInit = op.isDpsInit(&operand);
+    int64_t bytes = times * bytesOfBuffer(evaluator, operand.get(), cost);
+    if (isInit)
+      cost.bytesOut += bytes;
+    if (!isInit || op.payloadUsesValueFromOperand(&operand))
+      cost.bytesIn += bytes;
+    if (isa<ShapedType>(operand.get().getType()))
+      llvm::append_range(dims, evaluator.extents(operand.get()));
+  }
+  int64_t points = 1;
+  for (AffineExpr expression : op.getShapesToLoopsMap().getResults()) {
+    auto dim = dyn_cast<AffineDimExpr>(expression);
+    ScalarEvaluator::Extent extent = dim ? dims[dim.getPosition()] : std::nullopt;
+    cost.isIncomplete |= !extent;
+    points *= extent.value_or(0);
+  }
+  int64_t flops = 0;
+  for (Operation &each : *op.getBlock())
+    flops += flopsOfElement(&each);
+  (linalg::isaContractionOpInterface(op) ? cost.matrixFlops : cost.otherFlops) +=
+      times * points * flops;
+}
+
+KernelCost countLinalgKernel(func::FuncOp kernel, const ArgumentExtents &extents,
+                             const ArgumentScalars &scalars) {
+  KernelCost cost;
+  cost.programs = 1;
+  if (kernel.isExternal()) {
+    cost.isIncomplete = true;
+    return cost;
+  }
+  ScalarEvaluator evaluator;
+  Block &body = kernel.getBody().front();
+  bindArguments(evaluator, body, extents, scalars);
+  evaluator.walk(body, [&](Operation *op, int64_t times) {
+    if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
+      countLinalgOp(linalgOp, evaluator, times, cost);
+    else if (isa<func::CallOp>(op))
+      cost.isIncomplete = true;
+  });
+  cost.assumesData |= evaluator.assumesData();
+  cost.isIncomplete |= evaluator.isIncomplete();
+  return cost;
+}
+
+} // namespace heddle

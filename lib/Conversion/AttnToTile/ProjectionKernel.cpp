@@ -1,0 +1,304 @@
+//===- ProjectionKernel.cpp - products with what stands around them -------===//
+//
+// A program computes a block of rows and a block of columns of one segment of the products (ProjectionPlan.h):
+//
+//   acc_i = 0
+//   for each block k of the contracted dimension:
+//     a     = x[rows, k] w[k]                      a norm's weight, or whatever the left factor is computed from
+//     q     = q + rowsum(x[rows, k]^2)
+//     acc_i = acc_i + a W_i[columns, k]^T
+//   acc_i = acc_i / sqrt(q / D + eps)
+//   outputs = f(acc_0, acc_1, ...)                 bias, rotation, activation, residual, append: TileEvaluator
+//
+// The factor of a row in a norm is taken out of the sum like this, so that x is read once. Then x w is rounded to the type of the
+// factors before it is scaled, which is as exact as the rounding of the norm itself where exponents have 8 bits. f16 could overflow or
+// vanish there, so for it q is summed up in a loop of its own before, and a = x w / sqrt(q / D + eps).
+//
+// Programs with the same columns and neighbouring rows are next to each other in the grid, so that a weight is read by them together.
+//
+//===----------------------------------------------------------------------===//
+
+#include "GroupKernels.h"
+#include "TileEvaluator.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace heddle {
+
+namespace {
+
+class ProjectionKernel {
+public:
+  ProjectionKernel(KernelBuilder &kernel, const KernelGroup &group, const ProjectionPlan &plan,
+                   tile::DotPrecision precision)
+      : kernel(kernel), emit(kernel.tiles()), group(group), plan(plan), precision(precision),
+        lhsType(cast<RankedTensorType>(plan.lhs.getType())) {
+    for (const ProjectionSegment &segment : plan.segments)
+      forms.push_back(ProjectionForm::choose(plan, segment));
+    // Programs of all segments share the grid, and so the extent of a block of rows.
+    for (ProjectionForm &form : forms)
+      rows = std::min(rows, form.rows);
+    for (ProjectionForm &form : forms)
+      form.rows = rows;
+  }
+
+  void run(ArrayRef<Value> inits);
+  tile::ConfigAttr config() const;
+
+private:
+  int64_t columnBlocks(unsigned segment) const {
+    const ProjectionSegment &each = plan.segments[segment];
+    int64_t columns = each.products.front().columns();
+    return each.headDim ? columns / each.headDim
+                        : llvm::divideCeil(columns, forms[segment].columns);
+  }
+
+  void emitSegments(unsigned first, Index column);
+  void emitSegment(unsigned number, Index column);
+  SmallVector<Value> walk(TileEvaluator &blocks, unsigned segment, ValueRange inits,
+                          function_ref<SmallVector<Value>(Index, ValueRange)> body);
+  Tile factorOfRows(Tile squares);
+  Tile squaresOf(TileEvaluator &blocks, Index k);
+  Tile factorTile(TileEvaluator &blocks, unsigned segment, Index k);
+  Tile weightTile(const Contraction &product, unsigned segment, Index column, Index k);
+  void storeOutputs(TileEvaluator &blocks, unsigned segment, Index column);
+
+  /// The program's rows, then `last`.
+  Placement place(ArrayRef<Place> last) const {
+    Placement at(rowPlaces);
+    llvm::append_range(at, last);
+    return at;
+  }
+  /// Numbers of the loops over columns and over the contracted dimension.
+  int depthLoop() const { return int(lhsType.getRank()) - 1; }
+  int columnLoop(unsigned segment) const { return int(lhsType.getRank() + segment); }
+
+  KernelBuilder &kernel;
+  TileEmitter &emit;
+  const KernelGroup &group;
+  const ProjectionPlan &plan;
+  tile::DotPrecision precision;
+  RankedTensorType lhsType;
+  SmallVector<ProjectionForm> forms;
+  int64_t rows = 128;
+  Placement rowPlaces;
+  llvm::DenseMap<Value, std::pair<Value, Value>> outputs; ///< init and argument of each
+  std::optional<Index> depth;
+};
+
+} // namespace
+
+void ProjectionKernel::run(ArrayRef<Value> inits) {
+  for (auto [output, init] : llvm::zip_equal(group.outputs, inits))
+    outputs[output] = {init, kernel.output(init)};
+  int64_t leading = lhsType.getRank() - 1;
+  auto extent = [&](int64_t dim) { return dim == plan.rowDim ? rows : 1; };
+  const Contraction &product = plan.segments.front().products.front();
+  GridAxis columns = GridAxis::blocks(product.rhs(), product.isTransposed ? 0 : 1,
+                                      forms.front().columns);
+  if (!ShapedType::isDynamic(product.columns())) {
+    columns = GridAxis::count(0);
+    for (unsigned segment = 0; segment < forms.size(); ++segment)
+      columns.number += columnBlocks(segment);
+  }
+  SmallVector<GridAxis> axes{GridAxis::blocks(plan.anchor, plan.rowDim, rows), columns};
+  for (int64_t dim = leading - 1; dim >= 0; --dim)
+    if (dim != plan.rowDim)
+      axes.push_back(GridAxis::blocks(plan.anchor, dim, 1));
+  SmallVector<Index> program = kernel.setGrid(axes);
+  unsigned next = axes.size();
+  for (int64_t dim = 0; dim < leading; ++dim)
+    rowPlaces.push_back(dim == plan.rowDim
+                            ? Place{PlaceKind::Row, program[0] * extent(dim), int(dim)}
+                            : Place{PlaceKind::Fixed, program[--next], int(dim)});
+  kernel.noteLoops(plan.anchor, place({{PlaceKind::Column, program[0], depthLoop()}}));
+  depth = ShapedType::isDynamic(product.depth())
+              ? emit.dim(kernel.input(product.rhs()), product.isTransposed ? 1 : 0)
+              : emit.index(product.depth());
+  emitSegments(0, program[1]);
+}
+
+/// if column < blocks of the first segment: it; else the others, with what is left of column.
+void ProjectionKernel::emitSegments(unsigned first, Index column) {
+  if (first + 1 == forms.size())
+    return emitSegment(first, column);
+  Index blocks = emit.index(columnBlocks(first));
+  auto branch = scf::IfOp::create(emit, less(column, blocks), /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(emit);
+  emit.setInsertionPointToStart(branch.thenBlock());
+  emitSegment(first, column);
+  emit.setInsertionPointToStart(branch.elseBlock());
+  emitSegments(first + 1, column - blocks);
+}
+
+SmallVector<Value>
+ProjectionKernel::walk(TileEvaluator &blocks, unsigned segment, ValueRange inits,
+                       function_ref<SmallVector<Value>(Index, ValueRange)> body) {
+  auto loop = scf::ForOp::create(emit, emit.index(0), *depth, emit.index(forms[segment].depth),
+                                 inits);
+  OpBuilder::InsertionGuard guard(emit);
+  emit.setInsertionPointToStart(loop.getBody());
+  blocks.open();
+  scf::YieldOp::create(emit, body(emit.index(loop.getInductionVar()), loop.getRegionIterArgs()));
+  blocks.close();
+  return SmallVector<Value>(loop.getResults());
+}
+
+Tile ProjectionKernel::squaresOf(TileEvaluator &blocks, Index k) {
+  Tile x = blocks.matrix(attn::RmsNormOp(plan.norm).getInput(), place({{PlaceKind::Column, k, depthLoop()}}));
+  return emit.rowSum(x * x);
+}
+
+Tile ProjectionKernel::factorOfRows(Tile squares) {
+  double eps = attn::RmsNormOp(plan.norm).getEps().convertToDouble();
+  int64_t width = lhsType.getShape().back();
+  if (!ShapedType::isDynamic(width))
+    return 1.0 / sqrt(squares * (1.0 / double(width)) + eps);
+  Value integer = arith::IndexCastOp::create(emit, emit.getI32Type(), *depth);
+  Part count{arith::SIToFPOp::create(emit, emit.getF32Type(), integer), false, false};
+  return 1.0 / sqrt(squares / emit.tile(spread(emit, count, true, false, {rows, 1}).value) + eps);
+}
+
+/// A block of the left factor in the type of the product.
+Tile ProjectionKernel::factorTile(TileEvaluator &blocks, unsigned segment, Index k) {
+  Type type = plan.segments[segment].products.front().factorType();
+  Part part = blocks.evaluate(plan.lhs, place({{PlaceKind::Column, k, depthLoop()}}));
+  return emit.tile(spread(emit, part, true, true, blocks.shape).value).to(type);
+}
+
+/// A block of the right factor: the program's columns of weights at k.
+Tile ProjectionKernel::weightTile(const Contraction &product, unsigned number, Index column,
+                                  Index k) {
+  const ProjectionSegment &segment = plan.segments[number];
+  const ProjectionForm &form = forms[number];
+  Value weights = product.rhs(), memref = kernel.input(weights);
+  auto type = cast<RankedTensorType>(weights.getType());
+  int64_t columnDim = product.isTransposed ? 0 : 1;
+  Index first = column * form.columns;
+  if (segment.headDim) {
+    // Only the columns of the head.
+    OpFoldResult zero = emit.getIndexAttr(0), one = emit.getIndexAttr(1);
+    SmallVector<OpFoldResult> offsets{zero, zero}, sizes{Value(*depth), Value(*depth)},
+        strides{one, one};
+    if (!type.isDynamicDim(1 - columnDim))
+      sizes[1 - columnDim] = emit.getIndexAttr(product.depth());
+    offsets[columnDim] = Value(column * segment.headDim);
+    sizes[columnDim] = emit.getIndexAttr(segment.headDim);
+    memref = memref::SubViewOp::create(emit, memref, offsets, sizes, strides);
+    SmallVector<int64_t> shape(type.getShape());
+    shape[columnDim] = segment.headDim;
+    type = RankedTensorType::get(shape, type.getElementType());
+    first = emit.index(0);
+  }
+  Placement at{{PlaceKind::Row, k, depthLoop()}, {PlaceKind::Row, k, depthLoop()}};
+  at[columnDim] = {PlaceKind::Column, first, columnLoop(number)};
+  kernel.noteLoops(weights, at);
+  // Rows and columns of the tile are those of the tensor.
+  at[0].kind = PlaceKind::Row;
+  at[1].kind = PlaceKind::Column;
+  BlockShape shape = product.isTransposed ? BlockShape{form.columns, form.depth}
+                                          : BlockShape{form.depth, form.columns};
+  Part part = loadBlock(emit, memref, type, at, shape, /*padded=*/!fitsWhole(type, at, shape));
+  return emit.tile(part.value).to(product.factorType());
+}
+
+void ProjectionKernel::emitSegment(unsigned number, Index column) {
+  const ProjectionSegment &segment = plan.segments[number];
+  const ProjectionForm &form = forms[number];
+  TileEvaluator prologue(kernel, group, {rows, form.depth});
+  bool isScaledLast = plan.norm && !segment.products.front().factorType().isF16();
+  if (plan.norm) {
+    std::optional<Tile> factor;
+    if (!isScaledLast) {
+      Value zeros = emit.filled(rows, 0.0);
+      factor = factorOfRows(emit.tile(
+          walk(prologue, number, zeros, [&](Index k, ValueRange carried) {
+            return SmallVector<Value>{emit.tile(carried[0]) + squaresOf(prologue, k)};
+          })[0]));
+    }
+    prologue.setRowFactor(plan.norm, factor);
+  }
+
+  unsigned products = segment.products.size();
+  SmallVector<Value> inits(products, emit.filled({rows, form.columns}, 0.0));
+  if (isScaledLast)
+    inits.push_back(emit.filled(rows, 0.0));
+  SmallVector<Value> sums =
+      walk(prologue, number, inits, [&](Index k, ValueRange carried) {
+        SmallVector<Value> after;
+        Tile a = factorTile(prologue, number, k);
+        for (auto [product, acc] : llvm::zip(segment.products, carried)) {
+          Tile b = weightTile(product, number, column, k);
+          after.push_back(product.isTransposed ? emit.dotTransposed(a, b, emit.tile(acc), precision)
+                                               : emit.dot(a, b, emit.tile(acc), precision));
+        }
+        if (isScaledLast)
+          after.push_back(emit.tile(carried.back()) + squaresOf(prologue, k));
+        return after;
+      });
+
+  TileEvaluator epilogue(kernel, group, {rows, form.columns});
+  epilogue.hasAlignedColumns = !segment.headDim || segment.headDim == form.columns;
+  for (auto [product, sum] : llvm::zip(segment.products, sums)) {
+    Tile acc = emit.tile(sum);
+    if (isScaledLast)
+      acc = acc * emit.repeatColumn(factorOfRows(emit.tile(sums.back())), form.columns);
+    Type element = getElementTypeOrSelf(product.result().getType());
+    epilogue.bind(product.result(), {acc.to(element), true, true});
+  }
+  storeOutputs(epilogue, number, column);
+}
+
+void ProjectionKernel::storeOutputs(TileEvaluator &blocks, unsigned number, Index column) {
+  const ProjectionSegment &segment = plan.segments[number];
+  int64_t leading = lhsType.getRank() - 1;
+  Index zero = emit.index(0);
+  Index first = column * (segment.headDim ? segment.headDim : forms[number].columns);
+  for (Value output : segment.outputs) {
+    auto [init, memref] = outputs.lookup(output);
+    Value rowsOf = output;
+    auto append = output.getDefiningOp<attn::KvAppendOp>();
+    if (append)
+      rowsOf = output == append.getUpdatedKeyCache() ? append.getKey() : append.getValue();
+    bool hasHeads = cast<RankedTensorType>(rowsOf.getType()).getRank() == leading + 2;
+    Placement at = hasHeads ? place({{PlaceKind::Fixed, column}, {PlaceKind::Column, zero}})
+                            : place({{PlaceKind::Column, first, columnLoop(number)}});
+    if (append) {
+      CacheRows(kernel, append, plan.anchor, plan.rowDim)
+          .store(blocks.evaluate(rowsOf, at), memref,
+                 cast<RankedTensorType>(output.getType()), at, blocks.shape);
+      continue;
+    }
+    kernel.noteLoops(init, at);
+    blocks.store(output, memref, at);
+  }
+}
+
+/// The block of the segment with the most columns, which most programs compute.
+tile::ConfigAttr ProjectionKernel::config() const {
+  const ProjectionForm &form =
+      *llvm::max_element(forms, [](const ProjectionForm &a, const ProjectionForm &b) {
+        return a.columns < b.columns;
+      });
+  MLIRContext *context = emit.getContext();
+  return tile::ConfigAttr::get(
+      context, DenseI64ArrayAttr::get(context, {form.rows, form.columns, form.depth}), form.stages,
+      form.warps);
+}
+
+tile::DispatchOp buildProjection(KernelTable &kernels, ImplicitLocOpBuilder &host,
+                                 const KernelGroup &group, const ProjectionPlan &plan,
+                                 tile::DotPrecision precision) {
+  SmallVector<Value> inits;
+  for (Value output : group.outputs)
+    inits.push_back(createInit(host, group, output));
+  KernelBuilder kernel(kernels, host, "projection");
+  ProjectionKernel projection(kernel, group, plan, precision);
+  projection.run(inits);
+  return kernel.finish(projection.config(), opNames(group.ops.getArrayRef()));
+}
+
+} // namespace heddle

@@ -1,0 +1,56 @@
+//===- GPUPipeline.cpp - from tile kernels to NVVM ------------------------===//
+
+#include "heddle/Pipelines/Pipelines.h"
+
+#include "heddle/Conversion/TileToNVVM/Passes.h"
+#include "heddle/Dialect/Tile/Tile.h"
+#include "heddle/Transforms/Tile/Passes.h"
+
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+namespace heddle {
+
+static void addCleanup(OpPassManager &pm) {
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
+void buildTileToNVVMPipeline(OpPassManager &pm, const TileToNVVMPipelineOptions &options) {
+  OpPassManager &kernel = pm.nest<tile::KernelOp>();
+  addCleanup(kernel);
+  kernel.addPass(createTileSelectConfigPass({options.chip}));
+  kernel.addPass(createTileAssignLayoutsPass());
+  kernel.addPass(createTileOptimizeLayoutsPass());
+  kernel.addPass(createTileMultibufferPass());
+  addCleanup(kernel);
+  kernel.addPass(createTilePipelinePass());
+  kernel.addPass(createTileAllocateSharedPass({options.chip}));
+  kernel.addPass(createTileInsertSyncPass());
+  kernel.addPass(createTileVerifySyncPass());
+  addCleanup(kernel);
+  pm.addPass(createConvertTileToNVVMPass({options.chip}));
+
+  OpPassManager &code = pm.nest<ModuleOp>();
+  code.addPass(createTileWalkPointersPass());
+  addCleanup(code);
+  code.addPass(createSCFToControlFlowPass());
+  code.addPass(arith::createArithExpandOpsPass());
+  code.addPass(createConvertMathToLLVMPass());
+  code.addPass(createArithToLLVMConversionPass());
+  code.addPass(createConvertControlFlowToLLVMPass());
+  code.addPass(createReconcileUnrealizedCastsPass());
+  addCleanup(code);
+}
+
+void registerGPUPipelines() {
+  PassPipelineRegistration<TileToNVVMPipelineOptions>(
+      "heddle-tile-to-nvvm", "tile kernels to the LLVM and NVVM dialects for one GPU",
+      buildTileToNVVMPipeline);
+}
+
+} // namespace heddle

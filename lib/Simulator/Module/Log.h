@@ -1,0 +1,16 @@
+//===- Log.h - what the kernels of a module did ---------------------------===//
+
+#ifndef HEDDLE_LIB_SIMULATOR_MODULE_LOG_H
+#define HEDDLE_LIB_SIMULATOR_MODULE_LOG_H
+
+#include "heddle/Runtime/ModuleRuntime.h"
+#include "heddle/Simulator/Simulator.h"
+
+namespace heddle::sim {
+
+/// Adds a launch to the module's log.
+void logLaunch(const heddle_rt_kernel &kernel, const heddle_sim_result &result);
+
+} // namespace heddle::sim
+
+#endif // HEDDLE_LIB_SIMULATOR_MODULE_LOG_H

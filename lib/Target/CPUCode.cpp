@@ -1,0 +1,96 @@
+//===- CPUCode.cpp - a module's code for CPUs -----------------------------===//
+
+#include "TargetCode.h"
+
+#include "heddle/Runtime/ModuleRuntime.h"
+
+using namespace mlir;
+
+namespace heddle {
+namespace {
+
+/// Kernels, then machine code, for one CPU variant.
+struct VariantCode : ObjectCode {
+  OwningOpRef<ModuleOp> kernels;
+};
+
+class CPUCode : public TargetCode {
+public:
+  CPUCode(const CompileSteps &steps, const Target &target, ModuleOp module,
+          ArrayRef<const CPUVariant *> variants)
+      : TargetCode(steps, target, module), variants(variants) {}
+
+  void addPasses(OpPassManager &pm) override {
+    TargetCode::addPasses(pm);
+    buildKernelsToLLVMPipeline(pm, KernelsToLLVMPipelineOptions());
+  }
+
+  void start(llvm::ThreadPoolInterface &pool) override {
+    bool textOnly =
+        steps.options.emit == EmitKind::LLVM || steps.options.emit == EmitKind::Assembly;
+    ArrayRef<const CPUVariant *> wanted = variants;
+    codes = std::vector<VariantCode>(textOnly ? 1 : wanted.size());
+    for (auto [code, variant] : llvm::zip(codes, textOnly ? wanted.take_back() : wanted)) {
+      code.name = variant->name.str();
+      code.variant = variant;
+      code.kernels = module->clone();
+    }
+    for (VariantCode &code : codes)
+      pool.async([&] { code.result = compile(code); });
+  }
+
+  LogicalResult finish() override {
+    for (VariantCode &code : codes) {
+      llvm::append_range(phases, code.phases);
+      if (failed(code.result))
+        return failure();
+      objects.push_back(std::move(code.object));
+    }
+    return success();
+  }
+
+  LogicalResult print(std::string &text) override {
+    if (steps.options.emit == EmitKind::LLVM)
+      llvm::raw_string_ostream(text) << *codes.front().module;
+    else
+      text = std::move(objects.front());
+    return success();
+  }
+
+  std::vector<TargetRow> rows() const override {
+    std::vector<TargetRow> rows;
+    for (const CPUVariant *variant : variants)
+      rows.push_back({variant->name.str(), HEDDLE_RT_CPU, variant->level});
+    return rows;
+  }
+
+private:
+  LogicalResult compile(VariantCode &code) {
+    if (failed(steps.runPasses(*code.kernels, "kernels-to-llvm-" + code.name, code.phases,
+                               [&](OpPassManager &passes) {
+                                 KernelsToLLVMPipelineOptions pipeline;
+                                 pipeline.variant = code.name;
+                                 buildKernelsToLLVMPipeline(passes, pipeline);
+                               })))
+      return failure();
+    code.module = translateToLLVM(*code.kernels, *code.context, *code.variant);
+    code.kernels = nullptr;
+    if (!code.module)
+      return failure();
+    bool isAssembly = steps.options.emit == EmitKind::Assembly;
+    return check(*module, steps.generateCode(code, isAssembly ? EmissionKind::Assembly
+                                                              : EmissionKind::Object));
+  }
+
+  SmallVector<const CPUVariant *> variants;
+  std::vector<VariantCode> codes;
+};
+
+} // namespace
+
+std::unique_ptr<TargetCode> createCPUCode(const CompileSteps &steps, const Target &target,
+                                          ModuleOp module, ArrayRef<const CPUVariant *> variants) {
+  return std::make_unique<CPUCode>(steps, target, module, variants);
+}
+
+} // namespace heddle

@@ -1,0 +1,37 @@
+//===- TargetCode.cpp - what the code of all targets begins with ----------===//
+
+#include "TargetCode.h"
+
+using namespace mlir;
+
+namespace heddle {
+
+void TargetCode::buildAttnToLinalg(OpPassManager &pm) const {
+  AttnToLinalgPipelineOptions pipeline;
+  pipeline.accumulate = steps.options.accumulate;
+  pipeline.kernels = steps.options.kernels;
+  if (target.isGPU())
+    pipeline.chip = target.chip->name.str();
+  buildAttnToLinalgPipeline(pm, pipeline);
+}
+
+void TargetCode::addPasses(OpPassManager &pm) {
+  buildAttnToLinalg(pm);
+  buildLinalgToKernelsPipeline(pm);
+}
+
+LogicalResult TargetCode::lowerToKernels() {
+  if (failed(steps.runPasses(*module, "attn-to-linalg" + suffix(), phases,
+                             [&](OpPassManager &passes) { buildAttnToLinalg(passes); })))
+    return failure();
+  if (steps.options.emit == EmitKind::Linalg)
+    return success();
+  FailureOr<ModuleInterface> interface = ModuleInterface::read(*module);
+  if (failed(interface))
+    return failure();
+  border = std::move(*interface);
+  return steps.runPasses(*module, "linalg-to-kernels" + suffix(), phases,
+                         [](OpPassManager &passes) { buildLinalgToKernelsPipeline(passes); });
+}
+
+} // namespace heddle

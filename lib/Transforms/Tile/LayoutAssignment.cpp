@@ -1,0 +1,136 @@
+//===- LayoutAssignment.cpp - seeds, and the order of decisions -----------===//
+
+#include "LayoutAssignment.h"
+
+#include "AccessWidth.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using heddle::tile::LayoutAttr;
+
+namespace heddle {
+
+bool isTileValue(Value value) { return tile::isTile(value.getType(), 0, 2); }
+
+bool isCheap(Operation *op) {
+  return isa_and_present<arith::ConstantOp, tensor::SplatOp, tile::IotaOp, tile::BroadcastOp>(op);
+}
+
+static bool canHaveLayouts(Operation *op) {
+  return isCheap(op) || op->hasTrait<OpTrait::Elementwise>() ||
+         isa<tile::LoadOp, tile::StoreOp, tile::DotOp, tile::ReduceOp, tile::ScanOp,
+             tile::TransposeOp, tile::SliceOp, tile::ConcatOp, scf::ForOp, scf::IfOp, scf::YieldOp,
+             tensor::ExtractOp>(op);
+}
+
+/// Whether a product reads the value as it is.
+static bool feedsProduct(Value value) {
+  return llvm::any_of(value.getUses(), [](OpOperand &use) {
+    return isa<tile::DotOp>(use.getOwner()) && use.getOperandNumber() < 2;
+  });
+}
+
+LogicalResult LayoutAssignment::collect() {
+  WalkResult result = kernel.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
+    SmallVector<Value> tiles(op->getOperands());
+    llvm::append_range(tiles, op->getResults());
+    llvm::erase_if(tiles, [](Value value) { return !isTileValue(value); });
+    if (tiles.empty())
+      return WalkResult::advance();
+    for (Value value : tiles) {
+      if (cast<RankedTensorType>(value.getType()).getEncoding()) {
+        op->emitOpError() << "expected tiles without layouts, got " << value.getType();
+        return WalkResult::interrupt();
+      }
+    }
+    if (!canHaveLayouts(op)) {
+      op->emitOpError() << "has no layout on a GPU";
+      return WalkResult::interrupt();
+    }
+    ops.push_back(op);
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
+LogicalResult LayoutAssignment::seedProducts() {
+  for (Operation *op : ops) {
+    if (auto dot = dyn_cast<tile::DotOp>(op)) {
+      FailureOr<DotPlan> plan = planDot(dot, warps);
+      if (failed(plan))
+        return failure();
+      dots.try_emplace(op, *plan);
+      decide(dot.getResult(), plan->accumulator(dot.getContext()));
+    }
+    if (auto load = dyn_cast<tile::LoadOp>(op); load && feedsProduct(load.getResult())) {
+      int64_t bytes = accessBytes(load.getView(), load.getIndices(), load.getType());
+      decide(load.getResult(),
+             blocked(load.getType(), bytes / bytesOfElement(load.getType().getElementType())));
+    }
+  }
+  return success();
+}
+
+/// The vectors of one layout for all loads and stores of this shape: 16 bytes of the widest element, and less where one of them cannot
+/// be accessed so.
+LayoutAttr LayoutAssignment::layoutOfLoads(tile::LoadOp load) {
+  int64_t vector = maxAccessBytes;
+  auto meet = [&](Value view, ValueRange indices, RankedTensorType type) {
+    if (type.getShape() == load.getType().getShape())
+      vector = std::min(vector,
+                        accessBytes(view, indices, type) / bytesOfElement(type.getElementType()));
+  };
+  for (Operation *op : ops) {
+    if (auto other = dyn_cast<tile::LoadOp>(op); other && isOpen(other.getResult()))
+      meet(other.getView(), other.getIndices(), other.getType());
+    if (auto store = dyn_cast<tile::StoreOp>(op))
+      meet(store.getView(), store.getIndices(), store.getTile().getType());
+  }
+  return blocked(load.getType(), vector);
+}
+
+bool LayoutAssignment::decideFirstOpenValue() {
+  for (Operation *op : ops)
+    if (auto load = dyn_cast<tile::LoadOp>(op); load && isOpen(load.getResult()))
+      return decide(load.getResult(), layoutOfLoads(load));
+  for (Operation *op : ops) {
+    for (Value result : op->getResults()) {
+      if (!isTileValue(result) || !isOpen(result))
+        continue;
+      auto type = cast<RankedTensorType>(result.getType());
+      if (auto reduce = dyn_cast<tile::ReduceOp>(op)) {
+        RankedTensorType input = reduce.getInput().getType();
+        return decide(result, blocked(input, 1).withoutDim(reduce.getAlong(), input.getRank()));
+      }
+      if (isa<tile::SliceOp, tile::ConcatOp>(op))
+        return decide(result, blockedByParts(op));
+      return decide(result, blocked(type, 1));
+    }
+  }
+  return false;
+}
+
+LogicalResult LayoutAssignment::decide() {
+  if (failed(collect()) || failed(seedProducts()))
+    return failure();
+  auto anyOf = [](auto &&range, auto &&rule) {
+    bool changed = false;
+    for (Operation *op : range)
+      changed |= rule(op);
+    return changed;
+  };
+  while (true) {
+    if (anyOf(ops, [&](Operation *op) { return propagateForwards(op); }) ||
+        anyOf(llvm::reverse(ops), [&](Operation *op) { return propagateBackwards(op); }) ||
+        anyOf(ops, [&](Operation *op) { return propagateIntoLoop(op); }))
+      continue;
+    if (!decideFirstOpenValue())
+      return success();
+  }
+}
+
+} // namespace heddle

@@ -1,0 +1,105 @@
+//===- Multibuffer.cpp - tile-multibuffer ---------------------------------===//
+
+#include "heddle/Transforms/Tile/Passes.h"
+
+#include "ProductBuffers.h"
+
+#include "heddle/Layout/Conversion.h"
+#include "heddle/Layout/LayoutQueries.h"
+#include "heddle/Layout/Reduction.h"
+#include "heddle/Transforms/Tile/KernelKnobs.h"
+
+using namespace mlir;
+using heddle::layout::Dim;
+using heddle::layout::Layout;
+using heddle::tile::LayoutAttr;
+
+namespace heddle {
+
+#define GEN_PASS_DEF_TILEMULTIBUFFERPASS
+#include "heddle/Transforms/Tile/Passes.h.inc"
+
+namespace {
+
+/// Whether other warps hold parts of what a reduction combines.
+bool crossesWarps(tile::ReduceOp op) {
+  LayoutAttr layout = tile::layoutOf(op.getInput().getType());
+  return layout &&
+         layout::inputMask(layout.getLayout(), Dim::Warp, tile::coordinate(op.getAlong())) != 0;
+}
+
+/// The layout in which the threads that are to have a row's result hold all parts of the row.
+LayoutAttr partsLayout(tile::ReduceOp op, RankedTensorType parts) {
+  int64_t along = op.getAlong();
+  Layout rows = tile::layoutOf(op.getType()).getLayout();
+  if (along == 0 && parts.getRank() == 2)
+    rows = rows.renameOutputs({{Dim::Coord0, Dim::Coord1}});
+  return LayoutAttr::get(op.getContext(),
+                         layout::withParts(rows, tile::coordinate(along), parts.getDimSize(along)));
+}
+
+struct TileMultibuffer : impl::TileMultibufferPassBase<TileMultibuffer> {
+  void runOnOperation() override {
+    tile::KernelOp kernel = getOperation();
+    SharedBuffers buffers(kernel);
+    SmallVector<tile::ReduceOp> reductions;
+    kernel.walk([&](tile::ReduceOp op) {
+      if (crossesWarps(op))
+        reductions.push_back(op);
+    });
+    for (tile::ReduceOp op : reductions)
+      if (failed(splitReduction(op, buffers)))
+        return signalPassFailure();
+
+    bool keepOperands = tile_nv::KernelKnobs::of(kernel).keepOperands;
+    numCopies += ProductBuffers(kernel, buffers, keepOperands).run();
+
+    SmallVector<tile::ConvertLayoutOp> conversions;
+    kernel.walk([&](tile::ConvertLayoutOp op) { conversions.push_back(op); });
+    for (tile::ConvertLayoutOp op : conversions)
+      if (failed(lowerConversion(op, buffers)))
+        return signalPassFailure();
+  }
+
+private:
+  /// Each thread reduces what it has; the parts of all warps meet in shared memory.
+  LogicalResult splitReduction(tile::ReduceOp op, SharedBuffers &buffers) {
+    OpBuilder builder(op);
+    Location loc = op.getLoc();
+    Value parts = op.getInput();
+    RankedTensorType type = tile_nv::reducedInThread(op.getInput().getType(), op.getAlong());
+    if (!type)
+      return op.emitOpError() << "expected registers that do not mix dimension " << op.getAlong()
+                              << " with the other, got " << op.getInput().getType();
+    if (type != parts.getType())
+      parts =
+          tile_nv::ReduceInThreadOp::create(builder, loc, type, op.getKind(), parts, op.getAlong());
+    FailureOr<Value> gathered = buffers.exchange(builder, loc, parts, partsLayout(op, type));
+    if (failed(gathered))
+      return failure();
+    op.getInputMutable().assign(*gathered);
+    ++numExchanges;
+    return success();
+  }
+
+  LogicalResult lowerConversion(tile::ConvertLayoutOp op, SharedBuffers &buffers) {
+    LayoutAttr from = tile::layoutOf(op.getInput().getType()), to = tile::layoutOf(op.getType());
+    if (!from || !to || op.getType().getRank() == 0)
+      return success();
+    auto conversion = layout::classifyConversion(from.getLayout(), to.getLayout());
+    if (conversion && conversion->source &&
+        conversion->kind <= layout::ConversionKind::RegisterPermutation)
+      return success();
+    OpBuilder builder(op);
+    FailureOr<Value> converted = buffers.exchange(builder, op.getLoc(), op.getInput(), to);
+    if (failed(converted))
+      return failure();
+    op.replaceAllUsesWith(*converted);
+    op.erase();
+    ++numExchanges;
+    return success();
+  }
+};
+
+} // namespace
+} // namespace heddle

@@ -1,0 +1,142 @@
+//===- ProductBuffers.cpp - operands of products in shared memory ---------===//
+
+#include "ProductBuffers.h"
+
+#include "AccessWidth.h"
+#include "DotLayouts.h"
+
+#include "heddle/Layout/Conversion.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using heddle::layout::ConversionKind;
+
+namespace heddle {
+
+/// Bytes that an asynchronous copy moves at least.
+static constexpr int64_t minCopyBytes = 4;
+
+static bool isFactor(OpOperand &use) {
+  return isa<tile::DotOp>(use.getOwner()) && use.getOperandNumber() < 2;
+}
+
+/// Whether products alone read a tile, in any layout.
+static bool onlyFeedsProducts(Value tile) {
+  return llvm::all_of(tile.getUses(), [](OpOperand &use) {
+    auto conversion = dyn_cast<tile::ConvertLayoutOp>(use.getOwner());
+    return isFactor(use) || (conversion && llvm::all_of(conversion->getUses(), isFactor));
+  });
+}
+
+static bool canBeCopied(tile::LoadOp load) {
+  bool padsWithZeros = !load.getPad() || matchPattern(load.getPad(), m_PosZeroFloat()) ||
+                       matchPattern(load.getPad(), m_Zero());
+  return padsWithZeros && load.getType().getRank() == 2 &&
+         accessBytes(load.getView(), load.getIndices(), load.getType()) >= minCopyBytes &&
+         onlyFeedsProducts(load.getResult());
+}
+
+/// Whether a conversion only renames registers.
+static bool staysInThread(tile::ConvertLayoutOp op) {
+  auto conversion = layout::classifyConversion(tile::layoutOf(op.getInput().getType()).getLayout(),
+                                               tile::layoutOf(op.getType()).getLayout());
+  return conversion && conversion->source &&
+         conversion->kind <= ConversionKind::RegisterPermutation;
+}
+
+Value ProductBuffers::copied(tile::LoadOp load) {
+  Value &buffer = copies[load.getResult()];
+  if (buffer)
+    return buffer;
+  Location loc = load.getLoc();
+  buffer = buffers.forOperand(loc, load.getType());
+  OpBuilder builder(load);
+  tile_nv::CopyAsyncOp::create(builder, loc, load.getView(), load.getIndices(), buffer,
+                               /*bounded=*/load.getPad() != nullptr);
+  tile_nv::CommitGroupOp::create(builder, loc);
+  return buffer;
+}
+
+Value ProductBuffers::stored(Value tile) {
+  Value &buffer = stores[tile];
+  if (buffer)
+    return buffer;
+  buffer = buffers.forOperand(tile.getLoc(), cast<RankedTensorType>(tile.getType()));
+  OpBuilder builder(tile.getContext());
+  builder.setInsertionPointAfterValue(tile);
+  tile_nv::StoreOp::create(builder, tile.getLoc(), tile, buffer);
+  return buffer;
+}
+
+/// The tile, loaded once before the operation around the first product that reads it.
+Value ProductBuffers::kept(tile::DotOp dot, tile::LoadOp load, Value tile, Value buffer) {
+  Value &value = registers[tile];
+  if (value)
+    return value;
+  OpBuilder builder(load->getBlock()->findAncestorOpInBlock(*dot));
+  tile_nv::WaitGroupOp::create(builder, load.getLoc(), 0);
+  value = tile_nv::LoadOp::create(builder, load.getLoc(), tile.getType(), buffer);
+  return value;
+}
+
+Value ProductBuffers::operand(tile::DotOp dot, OpOperand &use, bool &readsCopy) {
+  Value tile = use.get();
+  auto conversion = tile.getDefiningOp<tile::ConvertLayoutOp>();
+  Value source = conversion ? conversion.getInput() : tile;
+  bool mayBeRegisters =
+      use.getOperandNumber() == 0 &&
+      usesMatrixInstructions(cast<RankedTensorType>(tile.getType()).getElementType(),
+                             dot.getPrecision());
+  auto loop = dot->getParentOfType<scf::ForOp>();
+  bool isKept = mayBeRegisters && keepOperands && loop && loop.isDefinedOutsideOfLoop(source);
+
+  auto load = source.getDefiningOp<tile::LoadOp>();
+  if (load && canBeCopied(load)) {
+    Value buffer = copied(load);
+    if (isKept)
+      return kept(dot, load, tile, buffer);
+    readsCopy = true;
+    return buffer;
+  }
+  if (isKept || (mayBeRegisters && (!conversion || staysInThread(conversion))))
+    return tile;
+  return stored(source);
+}
+
+void ProductBuffers::rewrite(tile::DotOp dot) {
+  bool readsCopy = false;
+  Value a = operand(dot, dot.getAMutable(), readsCopy);
+  Value b = operand(dot, dot.getBMutable(), readsCopy);
+  OpBuilder builder(dot);
+  if (readsCopy)
+    tile_nv::WaitGroupOp::create(builder, dot.getLoc(), 0);
+  auto product =
+      tile_nv::DotOp::create(builder, dot.getLoc(), dot.getType(), a, b, dot.getAcc(),
+                             dot.getTransposeA(), dot.getTransposeB(), dot.getPrecision());
+  product->setDiscardableAttrs(dot->getDiscardableAttrDictionary());
+  dot.replaceAllUsesWith(product.getResult());
+}
+
+unsigned ProductBuffers::run() {
+  SmallVector<tile::DotOp> dots;
+  kernel.walk([&](tile::DotOp dot) { dots.push_back(dot); });
+  for (tile::DotOp dot : dots)
+    rewrite(dot);
+  for (tile::DotOp dot : dots) {
+    Value operands[] = {dot.getA(), dot.getB()};
+    dot.erase();
+    for (Value tile : operands) {
+      auto conversion = tile.getDefiningOp<tile::ConvertLayoutOp>();
+      Value source = conversion ? conversion.getInput() : tile;
+      if (conversion && conversion->use_empty())
+        conversion.erase();
+      if (auto load = source.getDefiningOp<tile::LoadOp>(); load && load->use_empty())
+        load.erase();
+    }
+  }
+  return copies.size();
+}
+
+} // namespace heddle

@@ -1,0 +1,268 @@
+//===- SelectConfig.cpp - tile-select-config ------------------------------===//
+//
+// A kernel is described by its products:
+//
+//   chain    one product whose result becomes an operand of another one in the same loop (scores, then weighted values)
+//   ring     a product that adds to an accumulator which its loop carries, with operands that each trip loads anew
+//
+// What is chosen for a chain comes from a table where its shape was measured: ptxas' allocation is chaotic near 255 registers, and
+// which addresses to form anew, or when to convert the operand of the second product, follows no rule (main-loop counts of
+// docs/read-a-kernel-report.md). Other shapes take the fewest warps, from four on, that leave room for the accumulators.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ChipOption.h"
+
+#include "heddle/Transforms/Tile/KernelKnobs.h"
+#include "heddle/Transforms/Tile/Passes.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace heddle {
+
+#define GEN_PASS_DEF_TILESELECTCONFIGPASS
+#include "heddle/Transforms/Tile/Passes.h.inc"
+
+using tile_nv::KernelKnobs;
+
+namespace {
+
+/// result[rows, columns] += a[rows, depth] b[depth, columns]
+struct Product {
+  tile::DotOp op;
+  int64_t rows, columns, depth, bits;
+
+  explicit Product(tile::DotOp op) : op(op) {
+    RankedTensorType result = op.getType(), a = op.getA().getType();
+    rows = result.getDimSize(0);
+    columns = result.getDimSize(1);
+    depth = a.getDimSize(op.getTransposeA() ? 0 : 1);
+    bits = a.getElementType().isIntOrFloat() ? a.getElementTypeBitWidth() : 64;
+  }
+  int64_t operandBytes() const { return (rows + columns) * depth * llvm::divideCeil(bits, 8); }
+  /// The most warps that can share the result: an m16n8 fragment each.
+  int64_t mostWarps() const {
+    return std::max<int64_t>(rows / 16, 1) * std::max<int64_t>(columns / 8, 1);
+  }
+};
+
+struct KernelShape {
+  SmallVector<Product> products;
+  /// The two products of a chain.
+  const Product *first = nullptr, *second = nullptr;
+  /// The largest product of a ring.
+  const Product *ring = nullptr;
+};
+
+/// What is decided for a kernel.
+struct Choice {
+  int64_t warps = 4, stages = 1;
+  KernelKnobs knobs;
+};
+
+struct TableEntry {
+  // A chain: bits of its operands, rows, columns of the first product, depth of the first, columns of the second.
+  int64_t bits, rows, inner, depth, columns;
+  int64_t warps;
+  bool keepOperands, interleave;
+  std::initializer_list<StringRef> remat;
+};
+
+} // namespace
+
+static const TableEntry table[] = {
+    {16, 128, 128, 64, 64, 4, false, false, {"a"}}, {16, 128, 64, 64, 64, 4, true, false, {}},
+    {16, 128, 64, 128, 128, 4, false, true, {"a"}}, {16, 64, 64, 128, 128, 4, true, false, {}},
+    {16, 128, 64, 256, 256, 8, false, false, {}},
+};
+
+/// Registers of a thread that accumulators and kept operands may take; the rest is for addresses, statistics and fragments.
+static constexpr int64_t registerBudget = 176;
+static constexpr int64_t mostStages = 4;
+
+/// Whether `value` is computed from `source` in the block of `source`.
+static bool dependsOn(Value value, Operation *source, llvm::SmallPtrSetImpl<Operation *> &seen) {
+  Operation *op = value.getDefiningOp();
+  if (!op || op->getBlock() != source->getBlock() || !seen.insert(op).second)
+    return false;
+  return op == source || llvm::any_of(op->getOperands(), [&](Value operand) {
+           return dependsOn(operand, source, seen);
+         });
+}
+
+static bool dependsOn(Value value, Operation *source) {
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  return dependsOn(value, source, seen);
+}
+
+static bool isInLoop(Value value, scf::ForOp loop) {
+  return loop->isAncestor(value.getParentRegion()->getParentOp());
+}
+
+static KernelShape describe(tile::KernelOp kernel) {
+  KernelShape shape;
+  kernel.walk([&](tile::DotOp dot) { shape.products.emplace_back(dot); });
+  for (Product &second : shape.products) {
+    auto loop = dyn_cast<scf::ForOp>(second.op->getParentOp());
+    if (!loop)
+      continue;
+    for (Product &first : shape.products)
+      if (!shape.first && first.op != second.op &&
+          (dependsOn(second.op.getA(), first.op) || dependsOn(second.op.getB(), first.op))) {
+        shape.first = &first;
+        shape.second = &second;
+      }
+    auto carried = dyn_cast<BlockArgument>(second.op.getAcc());
+    if (carried && carried.getOwner() == loop.getBody() && isInLoop(second.op.getA(), loop) &&
+        isInLoop(second.op.getB(), loop) &&
+        (!shape.ring || shape.ring->operandBytes() < second.operandBytes()))
+      shape.ring = &second;
+  }
+  if (shape.first)
+    shape.ring = nullptr;
+  return shape;
+}
+
+//===----------------------------------------------------------------------===//
+// Choices
+//===----------------------------------------------------------------------===//
+
+/// 32-bit registers of a thread for the results of a kernel's products.
+static int64_t accumulatorRegisters(const KernelShape &shape, int64_t warps) {
+  if (shape.first)
+    return shape.first->rows * (shape.first->columns + shape.second->columns) / (32 * warps);
+  int64_t most = 0;
+  for (const Product &product : shape.products)
+    most = std::max(most, product.rows * product.columns);
+  return most / (32 * warps);
+}
+
+static Choice chooseForChain(const KernelShape &shape) {
+  const Product &first = *shape.first, &second = *shape.second;
+  Choice choice;
+  for (const TableEntry &entry : table) {
+    if (entry.bits != first.bits || entry.bits != second.bits || entry.rows != first.rows ||
+        entry.inner != first.columns || entry.depth != first.depth ||
+        entry.columns != second.columns)
+      continue;
+    choice.warps = entry.warps;
+    choice.knobs.keepOperands = entry.keepOperands;
+    choice.knobs.interleave = entry.interleave;
+    choice.knobs.remat.assign(entry.remat.begin(), entry.remat.end());
+    return choice;
+  }
+  // Warps lie along the rows, so that the result of the first product is an operand of the second one as it is.
+  int64_t most = llvm::bit_floor(uint64_t(std::max<int64_t>(first.rows / 16, 1)));
+  choice.warps = std::min<int64_t>(4, most);
+  while (choice.warps * 2 <= most && accumulatorRegisters(shape, choice.warps) > registerBudget)
+    choice.warps *= 2;
+  int64_t operand = first.rows * first.depth * first.bits / 32 / (32 * choice.warps);
+  choice.knobs.keepOperands = accumulatorRegisters(shape, choice.warps) + operand <= registerBudget;
+  return choice;
+}
+
+static Choice choose(const KernelShape &shape, const GPUChip &chip) {
+  if (shape.first)
+    return chooseForChain(shape);
+  Choice choice;
+  if (shape.products.empty())
+    return choice;
+  int64_t most = 32;
+  for (const Product &product : shape.products)
+    most = std::min(most, product.mostWarps());
+  most = llvm::bit_floor(uint64_t(most));
+  choice.warps = std::min<int64_t>(4, most);
+  while (choice.warps * 2 <= most && accumulatorRegisters(shape, choice.warps) > registerBudget)
+    choice.warps *= 2;
+  if (shape.ring) {
+    // As many stages as leave room for a second CTA, but two if they fit at all.
+    int64_t bytes = shape.ring->operandBytes();
+    choice.stages = std::min(mostStages, chip.sharedBytesPerCTA / 2 / bytes);
+    if (choice.stages < 2)
+      choice.stages = 2 * bytes <= chip.sharedBytesPerCTA ? 2 : 1;
+  }
+  return choice;
+}
+
+//===----------------------------------------------------------------------===//
+// Hints
+//===----------------------------------------------------------------------===//
+
+static LogicalResult verifyHints(tile::KernelOp kernel, KernelShape &shape) {
+  if (tile::ConfigAttr config = kernel.getConfigAttr(); config && config.getWarps()) {
+    int64_t warps = *config.getWarps();
+    if (!llvm::isPowerOf2_64(warps))
+      return kernel.emitError() << "expected warps of #tile.config to be a power of two, got "
+                                << warps;
+    for (Product &product : shape.products)
+      if (warps > product.mostWarps()) {
+        InFlightDiagnostic error = kernel.emitError()
+                                   << "expected warps of #tile.config to be at most "
+                                   << product.mostWarps() << ", got " << warps;
+        error.attachNote(product.op.getLoc()) << "this product is " << product.rows << "x"
+                                              << product.columns << ", and a warp takes 16x8 of it";
+        return error;
+      }
+  }
+  for (StringRef name : {tile_nv::keepOperandsName, tile_nv::interleaveName}) {
+    Attribute value = kernel->getAttr(name);
+    if (value && !isa<BoolAttr, UnitAttr>(value))
+      return kernel.emitError() << "expected " << name << " to be true or false, got " << value;
+  }
+  Attribute remat = kernel->getAttr(tile_nv::rematName);
+  auto isKind = [](Attribute kind) {
+    auto name = dyn_cast<StringAttr>(kind);
+    return name && llvm::is_contained(tile_nv::operandKinds, name.getValue());
+  };
+  auto kinds = dyn_cast_or_null<ArrayAttr>(remat);
+  if (remat && (!kinds || !llvm::all_of(kinds, isKind)))
+    return kernel.emitError() << "expected " << tile_nv::rematName
+                              << R"( to be an array of "a", "b" and "bt", got )" << remat;
+  return success();
+}
+
+/// The extents of what a program computes, for kernels without a block: the largest result of a product or tile that is stored.
+static DenseI64ArrayAttr inferBlock(tile::KernelOp kernel) {
+  SmallVector<int64_t> extents{1};
+  auto keepLarger = [&](RankedTensorType type) {
+    if (type.getNumElements() >= ShapedType::getNumElements(extents))
+      extents.assign(type.getShape().begin(), type.getShape().end());
+  };
+  kernel.walk([&](tile::DotOp dot) { keepLarger(dot.getType()); });
+  kernel.walk([&](tile::StoreOp store) { keepLarger(store.getTile().getType()); });
+  return DenseI64ArrayAttr::get(kernel.getContext(), extents);
+}
+
+namespace {
+
+struct TileSelectConfig : impl::TileSelectConfigPassBase<TileSelectConfig> {
+  using TileSelectConfigPassBase::TileSelectConfigPassBase;
+
+  void runOnOperation() override {
+    tile::KernelOp kernel = getOperation();
+    const GPUChip *target = findChip(kernel, chip);
+    KernelShape shape = describe(kernel);
+    if (!target || failed(verifyHints(kernel, shape)))
+      return signalPassFailure();
+
+    Choice choice = choose(shape, *target);
+    tile::ConfigAttr config = kernel.getConfigAttr();
+    kernel.setConfigAttr(
+        tile::ConfigAttr::get(&getContext(), config ? config.getBlock() : inferBlock(kernel),
+                              config && config.getStages() ? *config.getStages() : choice.stages,
+                              config && config.getWarps() ? *config.getWarps() : choice.warps));
+    Builder builder(&getContext());
+    auto setDefault = [&](StringRef name, Attribute value) {
+      if (!kernel->hasAttr(name))
+        kernel->setAttr(name, value);
+    };
+    setDefault(tile_nv::keepOperandsName, builder.getBoolAttr(choice.knobs.keepOperands));
+    setDefault(tile_nv::interleaveName, builder.getBoolAttr(choice.knobs.interleave));
+    setDefault(tile_nv::rematName, builder.getStrArrayAttr(choice.knobs.remat));
+  }
+};
+
+} // namespace
+} // namespace heddle

@@ -1,0 +1,49 @@
+// What each kernel does: entries, their kernels, bytes and FLOPs at given extents.
+// RUN: heddle-compile %s --print-kernels --at L=512,S=1024,N=1000000 | FileCheck %s --implicit-check-not=code
+// RUN: heddle-compile %s --print-kernels=table --at=L=512 --at=S=1024 --at N=1000000 | FileCheck %s
+// Symbols that --at leaves out are 1 for batches, else 512.
+// CHECK: target cpu
+// CHECK-NEXT: entry attend at B=1, L=512, S=1024
+// CHECK-NEXT: kernel {{ *}}ops {{ *}}grid {{ *}}launches {{ *}}programs {{ *}}tile {{ *}}in {{ *}}out {{ *}}matrix FLOP {{ *}}other FLOP {{ *}}FLOP/B
+// CHECK-NEXT: attention {{ *}}attn.attention {{ *}}ceildiv(L, 64) * B * 4 {{ *}}1 {{ *}}32 {{ *}}64x64 {{ *}}[[IN:[0-9.]+ MiB]] {{ *}}256 KiB {{.*}}
+// CHECK-NEXT: entry twice at N=1000000
+// CHECK-NEXT: kernel
+// CHECK-NEXT: kernel_{{.*}} arith.addf {{ *}}- {{ *}}1 {{ *}}1 {{ *}}- {{ *}}3.81 MiB {{ *}}3.81 MiB {{ *}}0 {{ *}}1.00 M {{ *}}0.12
+
+// The causal product of Q and K, and that with V, over blocks of 64 x 64: row block i of 8 sees 8 + i + 1 key blocks.
+// RUN: heddle-compile %s --entry=attend --print-kernels=json --at B=2,L=512,S=1024 | FileCheck %s --check-prefix=JSON
+// JSON: "code": [],
+// JSON: "B": 2,
+// JSON-NEXT: "L": 512,
+// JSON-NEXT: "S": 1024
+// JSON: "assumes_data": false,
+// 8 heads, (8 * 8 + 36) key blocks of K and V, and 8 of Q.
+// JSON-NEXT: "bytes_in": [[#mul(8, mul(add(200,8), 8192))]],
+// JSON-NEXT: "bytes_out": [[#mul(8, mul(8, 8192))]],
+// JSON: "grid_formula": "ceildiv(L, 64) * B * 4",
+// JSON: "incomplete": false,
+// JSON: "launches": 1,
+// JSON-NEXT: "matrix_flops": [[#mul(mul(8, 200), mul(2, 262144))]],
+// JSON-NEXT: "name": "attention",
+// JSON: "programs": 64,
+// JSON: "target": "cpu"
+
+// With -o, the module is written too; nothing else goes to standard output.
+// RUN: rm -rf %t && mkdir %t
+// RUN: heddle-compile %s --print-kernels -o %t/m.so --at N=1000000 | FileCheck %s --check-prefix=BOTH
+// BOTH: entry twice at N=1000000
+// RUN: test -x %t/m.so && test -f %t/m.h
+// RUN: heddle-compile %s -o %t/m.so | count 0
+
+// RUN: not heddle-compile %s --print-kernels --at M=3 2>&1 | FileCheck %s --check-prefix=NAME
+// NAME: print-kernels.mlir:{{.*}}error: no entry has a dimension 'M'; there are: B, L, S, N
+
+func.func @attend(%q: tensor<?x?x4x64xf16> {heddle.dims = ["B", "L", 4, 64]}, %k: tensor<?x?x2x64xf16> {heddle.dims = ["B", "S", 2, 64]},
+                  %v: tensor<?x?x2x64xf16>) -> tensor<?x?x4x64xf16> {
+  %o = attn.attention %q, %k, %v {causal} : (tensor<?x?x4x64xf16>, tensor<?x?x2x64xf16>, tensor<?x?x2x64xf16>) -> tensor<?x?x4x64xf16>
+  return %o : tensor<?x?x4x64xf16>
+}
+func.func @twice(%x: tensor<?xf32> {heddle.dims = ["N"]}) -> tensor<?xf32> {
+  %y = arith.addf %x, %x : tensor<?xf32>
+  return %y : tensor<?xf32>
+}

@@ -1,0 +1,108 @@
+// RUN: heddle-opt %s --pass-pipeline='builtin.module(tile.kernel(tile-assign-layouts,canonicalize,cse))' --split-input-file | FileCheck %s
+
+// Two products as in attention: two warps along M, everything that follows in the accumulator's layout, the weights already in that of
+// the second product's operand.
+
+// CHECK-DAG: #[[BLOCKED:.*]] = #tile.layout<32x64, register = [(0, 1), (0, 2), (0, 4), (8, 0), (16, 0)], lane = [(0, 8), (0, 16), (0, 32), (1, 0), (2, 0)], warp = [(4, 0)]>
+// CHECK-DAG: #[[Q:.*]] = #tile.layout<32x64, register = [(0, 1), (8, 0), (0, 8), (0, 16), (0, 32)], lane = [(0, 2), (0, 4), (1, 0), (2, 0), (4, 0)], warp = [(16, 0)]>
+// CHECK-DAG: #[[ACC:.*]] = #tile.layout<32x16, register = [(0, 1), (8, 0), (0, 8)], lane = [(0, 2), (0, 4), (1, 0), (2, 0), (4, 0)], warp = [(16, 0)]>
+// CHECK-DAG: #[[ROWS:.*]] = #tile.layout<32, register = [(8)], lane = [(0), (0), (1), (2), (4)], warp = [(16)]>
+// CHECK-DAG: #[[KEYS:.*]] = #tile.layout<16x64, register = [(0, 1), (0, 2), (0, 4), (8, 0)], lane = [(0, 8), (0, 16), (0, 32), (1, 0), (2, 0)], warp = [(4, 0)]>
+// CHECK-LABEL: tile.kernel @chained
+tile.kernel @chained(%q: memref<32x64xf16>, %k: memref<?x64xf16>, %o: memref<32x64xf16>, %n: index) config <block = [32, 16], warps = 2> {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %none = arith.constant dense<0xFF800000> : tensor<32xf32>
+  %zero = arith.constant dense<0.0> : tensor<32x64xf32>
+  %zeros = arith.constant dense<0.0> : tensor<32x16xf32>
+  %qv = tile.view %q[:, :] : memref<32x64xf16> -> !tile.view<32x64xf16>
+  %kv = tile.view %k[:, :] : memref<?x64xf16> -> !tile.view<?x64xf16>
+  %ov = tile.view %o[:, :] : memref<32x64xf16> -> !tile.view<32x64xf16>
+  // CHECK: %[[LOAD:.*]] = tile.load {{.*}} -> tensor<32x64xf16, #[[BLOCKED]]>
+  // CHECK: %[[QUERIES:.*]] = tile.convert_layout %[[LOAD]] : tensor<32x64xf16, #[[BLOCKED]]> -> tensor<32x64xf16, #[[Q]]>
+  %queries = tile.load %qv[%c0, %c0] : !tile.view<32x64xf16> -> tensor<32x64xf16>
+  // CHECK: scf.for {{.*}} -> (tensor<32x64xf32, #[[Q]]>, tensor<32xf32, #[[ROWS]]>)
+  %r:2 = scf.for %i = %c0 to %n step %c16 iter_args(%acc = %zero, %max = %none) -> (tensor<32x64xf32>, tensor<32xf32>) {
+    // CHECK: %[[KEYS1:.*]] = tile.load {{.*}} -> tensor<16x64xf16, #[[KEYS]]>
+    %keys = tile.load %kv[%i, %c0] : !tile.view<?x64xf16> -> tensor<16x64xf16>
+    // CHECK: tile.dot %[[QUERIES]], %[[KEYS1]], %{{.*}} {transpose_b} : {{.*}} -> tensor<32x16xf32, #[[ACC]]>
+    %s = tile.dot %queries, %keys, %zeros {transpose_b} : tensor<32x64xf16>, tensor<16x64xf16> -> tensor<32x16xf32>
+    %m = tile.reduce max %s along 1 : tensor<32x16xf32> -> tensor<32xf32>
+    // CHECK: arith.maximumf {{.*}} : tensor<32xf32, #[[ROWS]]>
+    %top = arith.maximumf %max, %m : tensor<32xf32>
+    // CHECK: tile.broadcast {{.*}} : tensor<32xf32, #[[ROWS]]> -> tensor<32x16xf32, #[[ACC]]>
+    %b = tile.broadcast %top along 1 : tensor<32xf32> -> tensor<32x16xf32>
+    %x = arith.subf %s, %b : tensor<32x16xf32>
+    // CHECK: tile.iota along 1 : tensor<32x16xi32, #[[ACC]]>
+    %column = tile.iota along 1 : tensor<32x16xi32>
+    %row = tile.iota along 0 : tensor<32x16xi32>
+    %visible = arith.cmpi sle, %column, %row : tensor<32x16xi32>
+    %y = arith.select %visible, %x, %zeros : tensor<32x16xi1>, tensor<32x16xf32>
+    // CHECK: %[[W:.*]] = arith.truncf {{.*}} to tensor<32x16xf16, #[[ACC]]>
+    // CHECK-NOT: convert_layout
+    // CHECK: tile.dot %[[W]], %{{.*}} : tensor<32x16xf16, #[[ACC]]>, tensor<16x64xf16, #[[KEYS]]> -> tensor<32x64xf32, #[[Q]]>
+    %w = arith.truncf %y : tensor<32x16xf32> to tensor<32x16xf16>
+    %values = tile.load %kv[%i, %c0] : !tile.view<?x64xf16> -> tensor<16x64xf16>
+    %p = tile.dot %w, %values, %acc : tensor<32x16xf16>, tensor<16x64xf16> -> tensor<32x64xf32>
+    scf.yield %p, %top : tensor<32x64xf32>, tensor<32xf32>
+  }
+  %out = arith.truncf %r#0 : tensor<32x64xf32> to tensor<32x64xf16>
+  // CHECK: %[[OUT:.*]] = tile.convert_layout %{{.*}} : tensor<32x64xf16, #[[Q]]> -> tensor<32x64xf16, #[[BLOCKED]]>
+  // CHECK: tile.store %[[OUT]]
+  tile.store %out, %ov[%c0, %c0] : tensor<32x64xf16>, !tile.view<32x64xf16>
+  tile.return
+}
+
+// -----
+
+// Without products: one blocked layout for all, and no conversion. The f32 store has the same vectors as the f16 load: 4 elements.
+
+// CHECK-DAG: #[[TILE:.*]] = #tile.layout<4x512, register = [(0, 1), (0, 2), (0, 128), (0, 256)], lane = [(0, 4), (0, 8), (0, 16), (0, 32), (0, 64)], warp = [(1, 0), (2, 0)]>
+// CHECK-DAG: #[[ROWS:.*]] = #tile.layout<4, lane = [(0), (0), (0), (0), (0)], warp = [(1), (2)]>
+// CHECK-DAG: #[[COLUMNS:.*]] = #tile.layout<512, register = [(1), (2), (128), (256)], lane = [(4), (8), (16), (32), (64)], warp = [(0), (0)]>
+// CHECK-LABEL: tile.kernel @norm
+tile.kernel @norm(%x: memref<?x512xf16>, %w: memref<512xf16>, %y: memref<?x512xf32>, %row: index) config <block = [4], warps = 4> {
+  %c0 = arith.constant 0 : index
+  %xv = tile.view %x[:, :] : memref<?x512xf16> -> !tile.view<?x512xf16>
+  %wv = tile.view %w[:] : memref<512xf16> -> !tile.view<512xf16>
+  %yv = tile.view %y[:, :] : memref<?x512xf32> -> !tile.view<?x512xf32>
+  // CHECK: tile.load {{.*}} -> tensor<4x512xf16, #[[TILE]]>
+  %t = tile.load %xv[%row, %c0] : !tile.view<?x512xf16> -> tensor<4x512xf16>
+  %f = arith.extf %t : tensor<4x512xf16> to tensor<4x512xf32>
+  // CHECK: tile.reduce add {{.*}} -> tensor<4xf32, #[[ROWS]]>
+  %sum = tile.reduce add %f along 1 : tensor<4x512xf32> -> tensor<4xf32>
+  %r = math.rsqrt %sum : tensor<4xf32>
+  %b = tile.broadcast %r along 1 : tensor<4xf32> -> tensor<4x512xf32>
+  %n = arith.mulf %f, %b : tensor<4x512xf32>
+  // CHECK: tile.load {{.*}} -> tensor<512xf16, #[[COLUMNS]]>
+  %wt = tile.load %wv[%c0] : !tile.view<512xf16> -> tensor<512xf16>
+  %wf = arith.extf %wt : tensor<512xf16> to tensor<512xf32>
+  %wb = tile.broadcast %wf along 0 : tensor<512xf32> -> tensor<4x512xf32>
+  %o = arith.mulf %n, %wb : tensor<4x512xf32>
+  // CHECK-NOT: convert_layout
+  // CHECK: tile.store {{.*}} : tensor<4x512xf32, #[[TILE]]>
+  tile.store %o, %yv[%row, %c0] : tensor<4x512xf32>, !tile.view<?x512xf32>
+  tile.return
+}
+
+// -----
+
+// Columns that are not known to be aligned are accessed one by one; a warp that M and N have no use for holds a copy.
+
+// CHECK-DAG: #[[SINGLE:.*]] = #tile.layout<16x8, register = [(8, 0)], lane = [(0, 1), (0, 2), (0, 4), (1, 0), (2, 0)], warp = [(4, 0)]>
+// CHECK-DAG: #[[COPIES:.*]] = #tile.layout<16x8, register = [(0, 1), (8, 0)], lane = [(0, 2), (0, 4), (1, 0), (2, 0), (4, 0)], warp = [(0, 0)]>
+// CHECK-LABEL: tile.kernel @small
+tile.kernel @small(%a: memref<16x?xf32>, %b: memref<8x16xf32>, %i: index) config <block = [16], warps = 2> {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant dense<0.0> : tensor<16x8xf32>
+  %pad = arith.constant 0.0 : f32
+  %av = tile.view %a[:, :] : memref<16x?xf32> -> !tile.view<16x?xf32>
+  %bv = tile.view %b[:, :] : memref<8x16xf32> -> !tile.view<8x16xf32>
+  // CHECK: tile.load {{.*}} -> tensor<16x8xf32, #[[SINGLE]]>
+  %x = tile.load %av[%c0, %i] pad(%pad) : !tile.view<16x?xf32> -> tensor<16x8xf32>
+  %y = tile.load %bv[%c0, %c0] : !tile.view<8x16xf32> -> tensor<8x8xf32>
+  // CHECK: tile.dot {{.*}} -> tensor<16x8xf32, #[[COPIES]]>
+  %d = tile.dot %x, %y, %zero : tensor<16x8xf32>, tensor<8x8xf32> -> tensor<16x8xf32>
+  tile.store %d, %av[%c0, %i] : tensor<16x8xf32>, !tile.view<16x?xf32>
+  tile.return
+}

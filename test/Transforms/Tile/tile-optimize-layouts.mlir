@@ -1,0 +1,118 @@
+// RUN: heddle-opt %s --pass-pipeline='builtin.module(tile.kernel(tile-optimize-layouts))' --split-input-file | FileCheck %s
+
+#acc = #tile.layout<16x64, register = [(0, 1), (8, 0), (0, 8), (0, 16), (0, 32)], lane = [(0, 2), (0, 4), (1, 0), (2, 0), (4, 0)]>
+#rows = #tile.layout<16, register = [(8)], lane = [(0), (0), (1), (2), (4)]>
+
+// The sum of two loops stays split in between; the maximum is needed in each trip.
+
+// CHECK-DAG: #[[ROWS:.*]] = #tile.layout<16, register = [(8)], lane = [(0), (0), (1), (2), (4)]>
+// CHECK-DAG: #[[PART:.*]] = #tile.layout<16x4, register = [(8, 0)], lane = [(0, 1), (0, 2), (1, 0), (2, 0), (4, 0)]>
+// CHECK-LABEL: tile.kernel @two_loops
+tile.kernel @two_loops(%o: memref<16xf32>, %w: memref<16x64xf32>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c9 = arith.constant 9 : index
+  // CHECK: %[[ZERO:.*]] = arith.constant dense<0.000000e+00> : tensor<16x4xf32, #[[PART]]>
+  %zero = arith.constant dense<0.0> : tensor<16xf32, #rows>
+  %wv = tile.view %w[:, :] : memref<16x64xf32> -> !tile.view<16x64xf32>
+  %ov = tile.view %o[:] : memref<16xf32> -> !tile.view<16xf32>
+  // CHECK: %[[FIRST:.*]]:2 = scf.for {{.*}} iter_args(%[[SUM:.*]] = %[[ZERO]], %{{.*}} = %{{.*}}) -> (tensor<16x4xf32, #[[PART]]>, tensor<16xf32, #[[ROWS]]>)
+  %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%sum = %zero, %max = %zero) -> (tensor<16xf32, #rows>, tensor<16xf32, #rows>) {
+    %x = tile.load %wv[%c0, %c0] : !tile.view<16x64xf32> -> tensor<16x64xf32, #acc>
+    %m = tile.reduce max %x along 1 : tensor<16x64xf32, #acc> -> tensor<16xf32, #rows>
+    // CHECK: %[[MAX:.*]] = arith.maximumf
+    %top = arith.maximumf %max, %m : tensor<16xf32, #rows>
+    // CHECK-NOT: tile.reduce add
+    %s = tile.reduce add %x along 1 : tensor<16x64xf32, #acc> -> tensor<16xf32, #rows>
+    // CHECK: %[[BLOCK:.*]] = tile_nv.reduce_in_thread add %{{.*}} along 1 : {{.*}} -> tensor<16x4xf32, #[[PART]]>
+    // CHECK: %[[DECAY:.*]] = tile.broadcast %[[MAX]] along 1 : tensor<16xf32, #[[ROWS]]> -> tensor<16x4xf32, #[[PART]]>
+    // CHECK: %[[NEXT:.*]] = math.fma %[[SUM]], %[[DECAY]], %[[BLOCK]] : tensor<16x4xf32, #[[PART]]>
+    // CHECK: scf.yield %[[NEXT]], %[[MAX]]
+    %next = math.fma %sum, %top, %s : tensor<16xf32, #rows>
+    scf.yield %next, %top : tensor<16xf32, #rows>, tensor<16xf32, #rows>
+  }
+  // CHECK-NOT: tile.reduce
+  // CHECK: %[[SECOND:.*]] = scf.for {{.*}} iter_args(%[[SUM:.*]] = %[[FIRST]]#0) -> (tensor<16x4xf32, #[[PART]]>)
+  %t = scf.for %i = %n to %c9 step %c1 iter_args(%sum = %r#0) -> (tensor<16xf32, #rows>) {
+    %x = tile.load %wv[%c0, %c0] : !tile.view<16x64xf32> -> tensor<16x64xf32, #acc>
+    %s = tile.reduce add %x along 1 : tensor<16x64xf32, #acc> -> tensor<16xf32, #rows>
+    // CHECK: tile_nv.reduce_in_thread add
+    // CHECK-NOT: tile.reduce
+    // CHECK: math.fma %[[SUM]], %{{.*}}, %{{.*}} : tensor<16x4xf32, #[[PART]]>
+    %old = arith.mulf %sum, %r#1 : tensor<16xf32, #rows>
+    %next = arith.addf %s, %old : tensor<16xf32, #rows>
+    scf.yield %next : tensor<16xf32, #rows>
+  }
+  // CHECK: %[[TOTAL:.*]] = tile.reduce add %[[SECOND]] along 1 : tensor<16x4xf32, #[[PART]]> -> tensor<16xf32, #[[ROWS]]>
+  // CHECK: tile.store %[[TOTAL]]
+  tile.store %t, %ov[%c0] : tensor<16xf32, #rows>, !tile.view<16xf32>
+  tile.return
+}
+
+// -----
+
+#acc = #tile.layout<16x64, register = [(0, 1), (8, 0), (0, 8), (0, 16), (0, 32)], lane = [(0, 2), (0, 4), (1, 0), (2, 0), (4, 0)]>
+#rows = #tile.layout<16, register = [(8)], lane = [(0), (0), (1), (2), (4)]>
+#thread = #tile.layout<32x4, register = [(0, 1), (0, 2)], lane = [(1, 0), (2, 0), (4, 0), (8, 0), (16, 0)]>
+#lanes = #tile.layout<32, lane = [(1), (2), (4), (8), (16)]>
+
+// Not split: a sum that starts with something else than 0, one that is read in the loop, and one whose rows a thread holds whole.
+
+// CHECK-LABEL: tile.kernel @not_split
+// CHECK-NOT: reduce_in_thread
+tile.kernel @not_split(%o: memref<16xf32>, %w: memref<16x64xf32>, %u: memref<32x4xf32>, %v: memref<32xf32>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant dense<0.0> : tensor<16xf32, #rows>
+  %one = arith.constant dense<1.0> : tensor<16xf32, #rows>
+  %zeros = arith.constant dense<0.0> : tensor<32xf32, #lanes>
+  %wv = tile.view %w[:, :] : memref<16x64xf32> -> !tile.view<16x64xf32>
+  %uv = tile.view %u[:, :] : memref<32x4xf32> -> !tile.view<32x4xf32>
+  %ov = tile.view %o[:] : memref<16xf32> -> !tile.view<16xf32>
+  %vv = tile.view %v[:] : memref<32xf32> -> !tile.view<32xf32>
+  %r:3 = scf.for %i = %c0 to %n step %c1 iter_args(%a = %one, %b = %zero, %c = %zeros)
+      -> (tensor<16xf32, #rows>, tensor<16xf32, #rows>, tensor<32xf32, #lanes>) {
+    %x = tile.load %wv[%c0, %c0] : !tile.view<16x64xf32> -> tensor<16x64xf32, #acc>
+    %y = tile.load %uv[%c0, %c0] : !tile.view<32x4xf32> -> tensor<32x4xf32, #thread>
+    %s = tile.reduce add %x along 1 : tensor<16x64xf32, #acc> -> tensor<16xf32, #rows>
+    %t = tile.reduce add %y along 1 : tensor<32x4xf32, #thread> -> tensor<32xf32, #lanes>
+    %a1 = arith.addf %a, %s : tensor<16xf32, #rows>
+    %b1 = arith.addf %b, %s : tensor<16xf32, #rows>
+    tile.store %b, %ov[%c0] : tensor<16xf32, #rows>, !tile.view<16xf32>
+    %c2 = arith.addf %c, %t : tensor<32xf32, #lanes>
+    scf.yield %a1, %b1, %c2 : tensor<16xf32, #rows>, tensor<16xf32, #rows>, tensor<32xf32, #lanes>
+  }
+  tile.store %r#0, %ov[%c0] : tensor<16xf32, #rows>, !tile.view<16xf32>
+  tile.store %r#2, %vv[%c0] : tensor<32xf32, #lanes>, !tile.view<32xf32>
+  tile.return
+}
+
+// -----
+
+#acc = #tile.layout<16x64, register = [(0, 1), (8, 0), (0, 8), (0, 16), (0, 32)], lane = [(0, 2), (0, 4), (1, 0), (2, 0), (4, 0)]>
+#blocked = #tile.layout<16x64, register = [(0, 1), (0, 2), (0, 4), (4, 0), (8, 0)], lane = [(0, 8), (0, 16), (0, 32), (1, 0), (2, 0)]>
+
+// Conversions move fewer bits.
+
+// CHECK-DAG: #[[ACC:.*]] = #tile.layout<16x64, register = [(0, 1), (8, 0)
+// CHECK-DAG: #[[BLOCKED:.*]] = #tile.layout<16x64, register = [(0, 1), (0, 2)
+// CHECK-LABEL: tile.kernel @casts
+tile.kernel @casts(%x: memref<16x64xf16>, %y: memref<16x64xf16>) {
+  %c0 = arith.constant 0 : index
+  %xv = tile.view %x[:, :] : memref<16x64xf16> -> !tile.view<16x64xf16>
+  %yv = tile.view %y[:, :] : memref<16x64xf16> -> !tile.view<16x64xf16>
+  // CHECK: %[[X:.*]] = tile.load
+  // CHECK: %[[C:.*]] = tile.convert_layout %[[X]] : tensor<16x64xf16, #[[BLOCKED]]> -> tensor<16x64xf16, #[[ACC]]>
+  // CHECK: arith.extf %[[C]] : tensor<16x64xf16, #[[ACC]]> to tensor<16x64xf32, #[[ACC]]>
+  %0 = tile.load %xv[%c0, %c0] : !tile.view<16x64xf16> -> tensor<16x64xf16, #blocked>
+  %1 = arith.extf %0 : tensor<16x64xf16, #blocked> to tensor<16x64xf32, #blocked>
+  %2 = tile.convert_layout %1 : tensor<16x64xf32, #blocked> -> tensor<16x64xf32, #acc>
+  %3 = math.exp2 %2 : tensor<16x64xf32, #acc>
+  // CHECK: %[[N:.*]] = arith.truncf %{{.*}} : tensor<16x64xf32, #[[ACC]]> to tensor<16x64xf16, #[[ACC]]>
+  // CHECK: %[[D:.*]] = tile.convert_layout %[[N]] : tensor<16x64xf16, #[[ACC]]> -> tensor<16x64xf16, #[[BLOCKED]]>
+  // CHECK: tile.store %[[D]]
+  %4 = tile.convert_layout %3 : tensor<16x64xf32, #acc> -> tensor<16x64xf32, #blocked>
+  %5 = arith.truncf %4 : tensor<16x64xf32, #blocked> to tensor<16x64xf16, #blocked>
+  tile.store %5, %yv[%c0, %c0] : tensor<16x64xf16, #blocked>, !tile.view<16x64xf16>
+  tile.return
+}
