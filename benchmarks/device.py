@@ -85,7 +85,7 @@ class Timer:
 
     def __init__(self, torch):
         self.torch = torch
-        self.flushed = torch.empty(256 << 20, dtype=torch.int8, device="cuda")
+        self.flushed = torch.empty(1 << 30, dtype=torch.int8, device="cuda")
 
     def __call__(self, run):
         event = lambda: self.torch.cuda.Event(enable_timing=True)

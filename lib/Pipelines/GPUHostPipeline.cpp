@@ -50,6 +50,7 @@ void buildKernelsToGPUPipeline(OpPassManager &pm, const KernelsToGPUPipelineOpti
   pm.addPass(createVerifyDeviceEntriesPass({/*hostMemory=*/simulated}));
   TileToNVVMPipelineOptions kernels;
   kernels.chip = target->chip->name.str();
+  kernels.sharedBytes = options.sharedBytes;
   buildTileToNVVMPipeline(pm, kernels);
   pm.addPass(memref::createResolveShapedTypeResultDimsPass());
   addCleanup(pm);

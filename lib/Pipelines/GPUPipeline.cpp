@@ -7,7 +7,6 @@
 #include "heddle/Transforms/Tile/Passes.h"
 
 #include "mlir/Conversion/Passes.h"
-#include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 
@@ -23,13 +22,13 @@ static void addCleanup(OpPassManager &pm) {
 void buildTileToNVVMPipeline(OpPassManager &pm, const TileToNVVMPipelineOptions &options) {
   OpPassManager &kernel = pm.nest<tile::KernelOp>();
   addCleanup(kernel);
-  kernel.addPass(createTileSelectConfigPass({options.chip}));
+  kernel.addPass(createTileSelectConfigPass({options.chip, options.sharedBytes}));
   kernel.addPass(createTileAssignLayoutsPass());
   kernel.addPass(createTileOptimizeLayoutsPass());
   kernel.addPass(createTileMultibufferPass());
   addCleanup(kernel);
   kernel.addPass(createTilePipelinePass());
-  kernel.addPass(createTileAllocateSharedPass({options.chip}));
+  kernel.addPass(createTileAllocateSharedPass({options.chip, options.sharedBytes}));
   kernel.addPass(createTileInsertSyncPass());
   kernel.addPass(createTileVerifySyncPass());
   addCleanup(kernel);
@@ -39,7 +38,6 @@ void buildTileToNVVMPipeline(OpPassManager &pm, const TileToNVVMPipelineOptions 
   code.addPass(createTileWalkPointersPass());
   addCleanup(code);
   code.addPass(createSCFToControlFlowPass());
-  code.addPass(arith::createArithExpandOpsPass());
   code.addPass(createConvertMathToLLVMPass());
   code.addPass(createArithToLLVMConversionPass());
   code.addPass(createConvertControlFlowToLLVMPass());

@@ -31,12 +31,12 @@ LogicalResult CompileSteps::runPasses(ModuleOp module, const Twine &phase, Phase
 
 llvm::Error CompileSteps::generateCode(ObjectCode &code, EmissionKind kind) const {
   return timed("machine-code-" + code.name, code.phases, [&](TimingScope &) -> llvm::Error {
-    if (llvm::Error error = optimize(*code.module, *code.variant, options.optLevel))
+    int level = code.optLevel.value_or(options.optLevel);
+    if (llvm::Error error = optimize(*code.module, *code.variant, level))
       return error;
     if (options.emit == EmitKind::LLVM)
       return llvm::Error::success();
-    llvm::Expected<std::string> text =
-        emitMachineCode(*code.module, *code.variant, options.optLevel, kind);
+    llvm::Expected<std::string> text = emitMachineCode(*code.module, *code.variant, level, kind);
     if (!text)
       return text.takeError();
     code.object = std::move(*text);

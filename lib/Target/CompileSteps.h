@@ -48,6 +48,7 @@ public:
 struct ObjectCode {
   std::string name; ///< for phases
   const CPUVariant *variant = nullptr;
+  std::optional<int> optLevel; ///< default: that of the options
   std::unique_ptr<llvm::LLVMContext> context = std::make_unique<llvm::LLVMContext>();
   std::unique_ptr<llvm::Module> module;
   std::string object;

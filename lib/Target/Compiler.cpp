@@ -223,7 +223,8 @@ LogicalResult ModuleCompiler::compileTargets() {
     llvm::erase_if(targets, [](auto &target) { return !target->target.isGPU(); });
 
   // The functions that callers see are made meanwhile.
-  for (std::unique_ptr<TargetCode> &target : targets)
+  // GPUs first: their kernels take the longest way.
+  for (std::unique_ptr<TargetCode> &target : llvm::reverse(targets))
     target->start(pool);
   LogicalResult host = isPrinted(options.emit) || reportsOnly ? success() : buildHost();
   pool.wait();

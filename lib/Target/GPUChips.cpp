@@ -26,6 +26,11 @@ const GPUChip *lookupGPUChip(llvm::StringRef name) {
   return found == std::end(chips) ? nullptr : found;
 }
 
+GPUChip withSharedBytes(GPUChip chip, int64_t limit) {
+  chip.sharedBytesPerCTA = std::min(chip.sharedBytesPerCTA, limit);
+  return chip;
+}
+
 // Registers are given out to warps, 256 at a time, from the four partitions of an SM; shared memory in units of 128 bytes, with 1 KB of
 // each CTA's for the system.
 int64_t plannedOccupancy(const GPUChip &chip, int64_t threads, int64_t registersPerThread,

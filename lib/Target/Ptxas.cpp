@@ -81,16 +81,16 @@ PtxasReport parsePtxasOutput(llvm::StringRef text, llvm::StringRef kernel) {
   return report;
 }
 
-llvm::Expected<Cubin> runPtxas(const CUDATools &tools, llvm::StringRef ptx, llvm::StringRef chip,
-                               llvm::StringRef kernel) {
-  TemporaryFile input, output;
-  if (llvm::Error error = input.create("ptx", ptx))
-    return error;
+static llvm::Expected<Cubin> runPtxas(const CUDATools &tools, llvm::StringRef inputPath,
+                                      llvm::StringRef chip, llvm::StringRef kernel,
+                                      llvm::ArrayRef<llvm::StringRef> options) {
+  TemporaryFile output;
   if (llvm::Error error = output.create("cubin"))
     return error;
-  llvm::Expected<std::string> text =
-      runTool(tools.ptxas, {"-v", "-O3", ("-arch=" + chip).str(), input.getPath().str(), "-o",
-                            output.getPath().str()});
+  std::vector<std::string> arguments{
+      "-v", "-O3", ("-arch=" + chip).str(), inputPath.str(), "-o", output.getPath().str()};
+  arguments.insert(arguments.end(), options.begin(), options.end());
+  llvm::Expected<std::string> text = runTool(tools.ptxas, arguments);
   if (!text)
     return llvm::createStringError("ptxas does not take the kernel '" + kernel + "' for " + chip +
                                    ":\n" + llvm::toString(text.takeError()));
@@ -98,6 +98,34 @@ llvm::Expected<Cubin> runPtxas(const CUDATools &tools, llvm::StringRef ptx, llvm
   if (!bytes)
     return bytes.takeError();
   return Cubin{std::move(*bytes), parsePtxasOutput(*text, kernel)};
+}
+
+llvm::Expected<Cubin> runPtxas(const CUDATools &tools, llvm::StringRef ptx, llvm::StringRef chip,
+                               llvm::StringRef kernel) {
+  TemporaryFile input;
+  if (llvm::Error error = input.create("ptx", ptx))
+    return error;
+  auto run = [&](llvm::ArrayRef<llvm::StringRef> options) {
+    return runPtxas(tools, input.getPath(), chip, kernel, options);
+  };
+  llvm::Expected<Cubin> best = run({});
+  if (!best)
+    return best;
+  // Near the limit of 255 registers ptxas' allocation is chaotic: a kernel that spills at one level of aggressiveness often does not at
+  // another. A release of ptxas that lacks the option keeps the first result.
+  for (llvm::StringRef level : {"3", "7"}) {
+    if (!best->report.hasSpills())
+      break;
+    llvm::Expected<Cubin> other = run({"--register-usage-level", level});
+    if (!other) {
+      llvm::consumeError(other.takeError());
+      break;
+    }
+    auto spilled = [](const PtxasReport &report) { return report.spillStores + report.spillLoads; };
+    if (spilled(other->report) < spilled(best->report))
+      best = std::move(other);
+  }
+  return best;
 }
 
 } // namespace heddle

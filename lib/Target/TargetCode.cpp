@@ -12,6 +12,8 @@ void TargetCode::buildAttnToLinalg(OpPassManager &pm) const {
   pipeline.kernels = steps.options.kernels;
   if (target.isGPU())
     pipeline.chip = target.chip->name.str();
+  pipeline.f32Products = steps.options.f32Products;
+  pipeline.sharedBytes = steps.options.sharedBytes;
   buildAttnToLinalgPipeline(pm, pipeline);
 }
 

@@ -336,6 +336,11 @@ struct AttnFormKernelsPass : impl::AttnFormKernelsPassBase<AttnFormKernelsPass> 
       return signalPassFailure();
     }
     KernelCosts costs(*target);
+    SmallVector<Operation *> rotations;
+    getOperation().walk([&](attn::RopeOp op) { rotations.push_back(op); });
+    IRRewriter rewriter(&getContext());
+    for (Operation *op : rotations)
+      splitLengthDependence(op, rewriter);
     SmallVector<Block *> blocks;
     getOperation().walk([&](Block *block) {
       Operation *parent = block->getParentOp();

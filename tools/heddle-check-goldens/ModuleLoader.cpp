@@ -52,6 +52,8 @@ Result<run::Module> ModuleLoader::load(ModuleOp module, const LoadOptions &optio
   compile.variants = options.variants;
   compile.accumulate = options.accumulate;
   compile.kernels = options.kernels;
+  compile.f32Products = options.f32Products;
+  compile.sharedBytes = options.sharedBytes;
   compile.writeHeader = false;
   DiagnosticText diagnostics(*mlirContext);
   Result<run::Module> loaded = failed(compileModule(module, compile))

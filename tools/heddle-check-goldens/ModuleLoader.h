@@ -31,6 +31,8 @@ struct LoadOptions {
   std::vector<std::string> variants{"avx2", "avx512"};
   AccumulateType accumulate = AccumulateType::F32;
   KernelSource kernels = defaultKernels;
+  tile::DotPrecision f32Products = tile::DotPrecision::TF32x3;
+  int64_t sharedBytes = 0; ///< that a CTA may have; 0: as much as the chip has
 };
 
 /// Turns IR into modules of this process.

@@ -96,6 +96,16 @@ static cl::opt<heddle::KernelSource>
                                   "tile kernels for attention; for GPUs, for all (default)"),
                        clEnumValN(heddle::KernelSource::TileAll, "tile-all",
                                   "tile kernels for all that has some, formed as for a GPU")));
+static cl::opt<heddle::tile::DotPrecision>
+    f32Products("f32-products", cl::cat(category), cl::init(heddle::tile::DotPrecision::TF32x3),
+                cl::desc("How a GPU multiplies operands of f32"),
+                cl::values(clEnumValN(heddle::tile::DotPrecision::TF32x3, "tf32x3",
+                                      "as three products of tf32 (default)"),
+                           clEnumValN(heddle::tile::DotPrecision::IEEE, "ieee",
+                                      "as f32, without tensor cores")));
+static cl::opt<int64_t> sharedBytes("shared-bytes", cl::cat(category), cl::value_desc("N"),
+                                    cl::desc("Shared memory that a CTA may have on a GPU "
+                                             "(default: as much as the chip has)"));
 static cl::opt<std::string> dumpPasses("dump-passes", cl::cat(category), cl::value_desc("folder"),
                                        cl::desc("Write the IR after every pass that changed it "
                                                 "to this folder"));
@@ -184,6 +194,8 @@ static int checkOptions(bool isFolder) {
   }
   if (optLevel < 0 || optLevel > 3)
     return usageError("-O takes a level from 0 to 3, not " + llvm::Twine(optLevel));
+  if (sharedBytes < 0)
+    return usageError("--shared-bytes takes a number of bytes, not " + llvm::Twine(sharedBytes));
   if (layer.getNumOccurrences() && layer < 0)
     return usageError("--layer takes a number from 0, not " + llvm::Twine(layer));
   if (!isFolder)
@@ -291,6 +303,8 @@ int main(int argc, char **argv) {
   options.optLevel = optLevel;
   options.accumulate = accumulate;
   options.kernels = kernels;
+  options.f32Products = f32Products;
+  options.sharedBytes = sharedBytes;
   options.dumpFolder = dumpPasses;
   options.verifyEach = verifyEach;
   options.timing = &root;

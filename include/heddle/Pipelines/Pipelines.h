@@ -41,19 +41,23 @@ struct AttnToLinalgPipelineOptions : mlir::PassPipelineOptions<AttnToLinalgPipel
   Option<KernelSource> kernels{
       *this, "kernels", llvm::cl::init(defaultKernels),
       llvm::cl::desc("Code of attn ops; accumulate=f64 is always the reference"),
-      llvm::cl::values(
-          clEnumValN(KernelSource::Reference, "reference", "linalg on tensors"),
-          clEnumValN(KernelSource::Tile, "tile", "tile kernels for attention; with a chip, for all"),
-          clEnumValN(KernelSource::TileAll, "tile-all",
-                     "tile kernels for all that has some, formed as for a GPU"))};
+      llvm::cl::values(clEnumValN(KernelSource::Reference, "reference", "linalg on tensors"),
+                       clEnumValN(KernelSource::Tile, "tile",
+                                  "tile kernels for attention; with a chip, for all"),
+                       clEnumValN(KernelSource::TileAll, "tile-all",
+                                  "tile kernels for all that has some, formed as for a GPU"))};
   Option<std::string> chip{
       *this, "chip", llvm::cl::init(""),
       llvm::cl::desc("GPU that tile kernels are for, such as sm_80; none: CPUs")};
   Option<tile::DotPrecision> f32Products{
       *this, "f32-products", llvm::cl::init(tile::DotPrecision::TF32x3),
       llvm::cl::desc("How a GPU multiplies f32 operands of products; CPUs always do it as ieee"),
-      llvm::cl::values(clEnumValN(tile::DotPrecision::TF32x3, "tf32x3", "as three products of tf32"),
-                       clEnumValN(tile::DotPrecision::IEEE, "ieee", "as f32, without tensor cores"))};
+      llvm::cl::values(
+          clEnumValN(tile::DotPrecision::TF32x3, "tf32x3", "as three products of tf32"),
+          clEnumValN(tile::DotPrecision::IEEE, "ieee", "as f32, without tensor cores"))};
+  Option<int64_t> sharedBytes{
+      *this, "shared-bytes", llvm::cl::init(0),
+      llvm::cl::desc("Shared memory that a CTA may have on a GPU; 0: as much as the chip has")};
 };
 
 struct KernelsToLLVMPipelineOptions : mlir::PassPipelineOptions<KernelsToLLVMPipelineOptions> {
@@ -65,11 +69,17 @@ struct TileToNVVMPipelineOptions : mlir::PassPipelineOptions<TileToNVVMPipelineO
   Option<std::string> chip{
       *this, "chip", llvm::cl::init("sm_80"),
       llvm::cl::desc("GPU that the code is for: sm_80, sm_86, sm_89 or sm_90")};
+  Option<int64_t> sharedBytes{
+      *this, "shared-bytes", llvm::cl::init(0),
+      llvm::cl::desc("Shared memory that a CTA may have; 0: as much as the chip has")};
 };
 
 struct KernelsToGPUPipelineOptions : mlir::PassPipelineOptions<KernelsToGPUPipelineOptions> {
   Option<std::string> target{*this, "target", llvm::cl::init("sm_80"),
                              llvm::cl::desc("A chip, or sim- and a chip for the simulator")};
+  Option<int64_t> sharedBytes{
+      *this, "shared-bytes", llvm::cl::init(0),
+      llvm::cl::desc("Shared memory that a CTA may have; 0: as much as the chip has")};
 };
 
 struct HostToLLVMPipelineOptions : mlir::PassPipelineOptions<HostToLLVMPipelineOptions> {

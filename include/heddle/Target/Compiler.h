@@ -50,8 +50,10 @@ struct CompileOptions {
   std::string cudaTools;         ///< folder of ptxas and others; "": where they are found; "none"
   std::string kernel;            ///< GPU text forms: this kernel only; "": all
   bool warningsAsErrors = false; ///< those of ptxas
-  AccumulateType accumulate = AccumulateType::F32; ///< arithmetic inside attn ops
-  KernelSource kernels = defaultKernels;           ///< code of attn ops
+  AccumulateType accumulate = AccumulateType::F32;             ///< arithmetic inside attn ops
+  KernelSource kernels = defaultKernels;                       ///< code of attn ops
+  tile::DotPrecision f32Products = tile::DotPrecision::TF32x3; ///< on GPUs
+  int64_t sharedBytes = 0; ///< what a CTA may have on a GPU; 0: as much as the chip has
   std::string weightsFile; ///< name that the description gives to embedded weights
   std::string launcher;    ///< executable that --emit=exe copies
   bool writeHeader = true;

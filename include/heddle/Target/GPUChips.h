@@ -32,6 +32,9 @@ llvm::ArrayRef<GPUChip> getGPUChips();
 /// Null if there is none of that name.
 const GPUChip *lookupGPUChip(llvm::StringRef name);
 
+/// The chip, with less shared memory for a CTA.
+GPUChip withSharedBytes(GPUChip chip, int64_t limit);
+
 /// CTAs that one SM holds at a time; 0 if a single one does not fit.
 int64_t plannedOccupancy(const GPUChip &chip, int64_t threads, int64_t registersPerThread,
                          int64_t sharedBytes);

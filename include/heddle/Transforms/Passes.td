@@ -61,7 +61,10 @@ def AttnFormKernelsPass : Pass<"attn-form-kernels", "mlir::func::FuncOp"> {
     Option<"chip", "chip", "std::string", "\"sm_80\"", "GPU whose balance of FLOPs and bytes costs are weighed by">,
   ];
   let statistics = [Statistic<"numKernels", "kernels", "Groups formed">];
-  let dependentDialects = ["mlir::scf::SCFDialect"];
+  let dependentDialects = [
+    "mlir::arith::ArithDialect", "mlir::linalg::LinalgDialect", "mlir::math::MathDialect", "mlir::scf::SCFDialect",
+    "mlir::tensor::TensorDialect"
+  ];
 }
 
 def FuseElementwisePass : Pass<"fuse-elementwise", "mlir::func::FuncOp"> {

@@ -56,6 +56,9 @@ static BlockSizes chooseForGPU(const AttentionForm &form, const GPUChip &chip) {
     row.queries = std::min(row.queries, fewest);
     if (row.queries < 64)
       row.warps = 4;
+    // Both products have a matrix instruction of 16 rows and 8 columns for each warp.
+    int64_t columns = std::min(row.keys, form.valueColumns);
+    row.warps = std::min(row.warps, row.queries / 16 * (columns / 8));
     if (holds(row, form) && shared(row) <= chip.sharedBytesPerCTA)
       return row;
   }

@@ -2,7 +2,7 @@
 //
 // A program computes a block of queries of one head, by an online softmax (arXiv 2307.08691) over blocks of keys:
 //
-//   acc = 0   m = -inf   l = 0                   accumulator, running maximum, running sum; m is scaled, in base 2
+//   acc = 0   m = lowest   l = 0                 accumulator, running maximum, running sum; m is scaled, in base 2
 //   for each block of keys that some query of the block sees:
 //     s   = scores(Q K^T)                        AttentionScores: factor s is log2 of the weights
 //     m'  = max(m, factor rowmax(s))
@@ -11,7 +11,8 @@
 //     acc = a acc + w V     l = a l + rowsum(w)     m = m'
 //   O   = acc / (l + 2^(sink - m))     lse = ln2 m + ln l
 //
-// A row that has seen no key keeps m = -inf. In blocks where that can happen, w and a take 0 for m', so that they are 2^-inf = 0.
+// m starts from the lowest finite number, which a row keeps that has seen no key, or only scores of -inf. With -inf there would be
+// -inf - -inf: so w = 2^(-inf - m') = 0 and a = 1 for such a row, and a = 0 when its first key comes, without a case for them.
 //
 // Keys are walked in three ranges. With firstPosition p0 and lastPosition p1 of the queries, and a window [left, right]:
 //
@@ -33,6 +34,7 @@ using namespace heddle;
 using Part = AttentionPart;
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double noMaximum = std::numeric_limits<float>::lowest();
 
 namespace {
 
@@ -60,7 +62,7 @@ public:
                   .to(form.scoreType());
 
     RunningSoftmax state{emit.filled({form.blockQueries, form.valueColumns}, 0.0),
-                         emit.filled(form.blockQueries, -infinity),
+                         emit.filled(form.blockQueries, noMaximum),
                          emit.filled(form.blockQueries, 0.0)};
     KeyRange range = visibleKeys();
     if (form.isLeftBounded())
@@ -180,10 +182,8 @@ RunningSoftmax AttentionKernel::step(Index key, KeyBlock kind, const RunningSoft
 
   Tile blockMaximum = emit.rowMax(s);
   Tile maximum = max(before.maximum, blockMaximum * factor);
-  // A row has seen no key, or only scores that overflowed to -inf.
-  Tile base = select(equal(maximum, -infinity), maximum.constant(0.0), maximum);
-  Tile weights = exp2(fma(s, s.constant(factor), emit.repeatColumn(-base, form.blockKeys)));
-  Tile decay = exp2(before.maximum - base);
+  Tile weights = exp2(fma(s, s.constant(factor), emit.repeatColumn(-maximum, form.blockKeys)));
+  Tile decay = exp2(before.maximum - maximum);
 
   Tile sum = fma(before.sum, decay, emit.rowSum(weights));
   Tile acc = before.acc * emit.repeatColumn(decay, form.valueColumns);
@@ -206,7 +206,7 @@ Tile AttentionKernel::inverseDenominator(const RunningSoftmax &after) {
   Tile larger = max(m, sink);
   Tile a = exp2(m - larger);
   Tile inverse = a / (l * a + exp2(sink - larger));
-  Tile none = select(equal(m, -infinity), l.constant(0.0), inverse);
+  Tile none = select(equal(m, noMaximum), l.constant(0.0), inverse);
   return select(equal(sink, infinity), l.constant(0.0), none);
 }
 

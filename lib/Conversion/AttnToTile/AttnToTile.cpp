@@ -61,6 +61,11 @@ struct AttnToTilePass : impl::AttnToTilePassBase<AttnToTilePass> {
         return signalPassFailure();
       }
     }
+    GPUChip limited;
+    if (target.chip && sharedBytes > 0) {
+      limited = withSharedBytes(*target.chip, sharedBytes);
+      target.chip = &limited;
+    }
     KernelTable kernels(getOperation());
     SmallVector<scf::ExecuteRegionOp> groups;
     getOperation().walk([&](scf::ExecuteRegionOp op) {

@@ -27,6 +27,10 @@ bool isTileArithmetic(Operation *op) {
   auto isElement = [](Type type) { return isTileElement(getElementTypeOrSelf(type)); };
   if (!llvm::all_of(op->getOperandTypes(), isElement) || !isElement(op->getResult(0).getType()))
     return false;
+  // A choice by one condition may be between tensors of different extents.
+  if (auto select = dyn_cast<arith::SelectOp>(op);
+      select && isa<ShapedType>(select.getType()) && !isa<ShapedType>(select.getCondition().getType()))
+    return false;
   if (isa<arith::ArithDialect>(op->getDialect()))
     return OpTrait::hasElementwiseMappableTraits(op);
   return isa<math::AbsFOp, math::CosOp, math::ErfOp, math::Exp2Op, math::ExpOp, math::FloorOp,

@@ -63,6 +63,11 @@ LogicalResult lowerGroup(scf::ExecuteRegionOp op, KernelTable &kernels,
     break;
   }
   SmallVector<Value> results(dispatch.getResults());
+  // An append alone writes both caches, whichever is used.
+  if (*family == KernelFamily::Cache)
+    for (auto [result, output] : llvm::zip(results, group.outputs))
+      result = dispatch.getResult(cast<OpResult>(output).getResultNumber());
+  results.resize(group.outputs.size());
   for (auto [result, wanted] : llvm::zip_equal(results, op.getResultTypes()))
     if (result.getType() != wanted) {
       SmallVector<ReassociationIndices> all{{0, 1}};

@@ -63,6 +63,7 @@ private:
   Tile factorOfRows(Tile squares);
   Tile squaresOf(TileEvaluator &blocks, Index k);
   Tile factorTile(TileEvaluator &blocks, unsigned segment, Index k);
+  tile::DotPrecision precisionOf(const Contraction &product) const;
   Tile weightTile(const Contraction &product, unsigned segment, Index column, Index k);
   void storeOutputs(TileEvaluator &blocks, unsigned segment, Index column);
 
@@ -169,6 +170,14 @@ Tile ProjectionKernel::factorTile(TileEvaluator &blocks, unsigned segment, Index
   return emit.tile(spread(emit, part, true, true, blocks.shape).value).to(type);
 }
 
+/// Factors of 16 bits are multiplied as f32 where their types differ, and are exact in tf32.
+tile::DotPrecision ProjectionKernel::precisionOf(const Contraction &product) const {
+  bool isNarrow = !getElementTypeOrSelf(product.lhs().getType()).isF32() &&
+                  !getElementTypeOrSelf(product.rhs().getType()).isF32();
+  return isNarrow && precision == tile::DotPrecision::TF32x3 ? tile::DotPrecision::TF32
+                                                             : precision;
+}
+
 /// A block of the right factor: the program's columns of weights at k.
 Tile ProjectionKernel::weightTile(const Contraction &product, unsigned number, Index column,
                                   Index k) {
@@ -232,8 +241,10 @@ void ProjectionKernel::emitSegment(unsigned number, Index column) {
         Tile a = factorTile(prologue, number, k);
         for (auto [product, acc] : llvm::zip(segment.products, carried)) {
           Tile b = weightTile(product, number, column, k);
-          after.push_back(product.isTransposed ? emit.dotTransposed(a, b, emit.tile(acc), precision)
-                                               : emit.dot(a, b, emit.tile(acc), precision));
+          Tile sum = emit.tile(acc);
+          after.push_back(product.isTransposed
+                              ? emit.dotTransposed(a, b, sum, precisionOf(product))
+                              : emit.dot(a, b, sum, precisionOf(product)));
         }
         if (isScaledLast)
           after.push_back(emit.tile(carried.back()) + squaresOf(prologue, k));

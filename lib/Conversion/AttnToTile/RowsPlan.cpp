@@ -1,6 +1,7 @@
 //===- RowsPlan.cpp - how a group becomes a kernel of rows ----------------===//
 
 #include "RowsPlan.h"
+#include "../AttnToLinalg/RotaryFrequencies.h"
 #include "TileEvaluator.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/Support/MathExtras.h"
@@ -21,6 +22,23 @@ static bool isInterleavedRope(const KernelGroup &group) {
   Type element = getElementTypeOrSelf(rope.getInput());
   return (element.isF16() || element.isBF16() || element.isF32()) &&
          (rope.getInvFreq() || staticFrequencies(rope));
+}
+
+void splitLengthDependence(Operation *op, RewriterBase &rewriter) {
+  auto rope = dyn_cast<attn::RopeOp>(op);
+  if (!rope || rope.getInvFreq() || staticFrequencies(rope))
+    return;
+  rewriter.setInsertionPoint(rope);
+  TensorEmitter emit(rope.getLoc(), rewriter);
+  FailureOr<Value> frequencies =
+      emitInverseFrequencies(emit, rope, attn::RopeOp::Adaptor(rope), rewriter);
+  if (failed(frequencies))
+    return;
+  rewriter.replaceOpWithNewOp<attn::RopeOp>(
+      rope, rope.getInput(), rope.getPositions(), *frequencies, /*theta=*/FloatAttr(),
+      rope.getRotaryDimAttr(), rope.getInterleavedAttr(),
+      /*scaling=*/attn::RopeScalingAttrInterface(),
+      rewriter.getF64FloatAttr(rope.getAttentionFactorValue()), /*length=*/IntegerAttr());
 }
 
 std::optional<RowsPlan> RowsPlan::of(const KernelGroup &group) {
@@ -44,7 +62,8 @@ std::optional<RowsPlan> RowsPlan::of(const KernelGroup &group) {
       plan.rowColumns = plan.type.getShape().back();
   }
   int64_t rank = plan.type.getRank();
-  if (plan.rowColumns < 0 || plan.rowColumns > largestRow || (hasHeads && rank < 3))
+  if (plan.rowColumns < 0 || plan.rowColumns > largestRow || (hasHeads && rank < 3) ||
+      (plan.rowColumns && rank < 2))
     return std::nullopt;
   plan.rowDim = hasHeads ? rank - 3 : rank - 2;
   if (hasHeads && plan.rowDim > 0 && plan.type.getDimSize(plan.rowDim) == 1)

@@ -80,7 +80,6 @@ LogicalResult KernelLowering::lowerFor(scf::ForOp op) {
     return failure();
   scf::YieldOp::create(b, *yielded);
   unflatten(op, op.getResults(), loop.getResults());
-  forgetThread(loop);
   return success();
 }
 

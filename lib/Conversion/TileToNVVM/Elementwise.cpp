@@ -7,8 +7,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "MathFunctions.h"
 #include "KernelLowering.h"
+#include "MathFunctions.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include <map>
@@ -52,6 +52,27 @@ static Value cloneScalar(ImplicitLocOpBuilder &b, Operation *op, ValueRange oper
   return b.create(state)->getResult(0);
 }
 
+/// A division that rounds up or down.
+static Value divideRounded(IntegerMath &math, ImplicitLocOpBuilder &b, Operation *op, Value x,
+                           Value y) {
+  using Predicate = arith::CmpIPredicate;
+  Type type = x.getType();
+  bool isUnsigned = isa<arith::CeilDivUIOp>(op);
+  Value quotient =
+      isUnsigned ? Value(arith::DivUIOp::create(b, x, y)) : arith::DivSIOp::create(b, x, y);
+  Value rest = math.sub(x, math.mul(quotient, y));
+  Value isInexact = math.compare(Predicate::ne, rest, 0);
+  if (!isUnsigned) {
+    // The quotient is rounded to 0: up if it is negative.
+    Value differs = math.compare(Predicate::slt, math.bitXor(rest, y), 0);
+    if (isa<arith::CeilDivSIOp>(op))
+      differs = math.compare(Predicate::sge, math.bitXor(rest, y), 0);
+    isInexact = math.both(isInexact, differs);
+  }
+  Value one = arith::ExtUIOp::create(b, type, isInexact);
+  return isa<arith::FloorDivSIOp>(op) ? math.sub(quotient, one) : math.add(quotient, one);
+}
+
 Value KernelLowering::lowerElement(Operation *op, ValueRange operands, Type result) {
   if (isa<arith::IndexCastOp, arith::IndexCastUIOp>(op)) {
     unsigned from = operands[0].getType().getIntOrFloatBitWidth(),
@@ -78,7 +99,9 @@ Value KernelLowering::lowerElement(Operation *op, ValueRange operands, Type resu
     }
     return *value;
   }
-  // One instruction each; arith-expand would make them comparisons and selects.
+  if (isa<arith::CeilDivSIOp, arith::CeilDivUIOp, arith::FloorDivSIOp>(op))
+    return divideRounded(math, b, op, operands[0], operands[1]);
+  // One instruction each.
   if (isa<arith::MaximumFOp>(op))
     return LLVM::MaximumOp::create(b, operands[0], operands[1]);
   if (isa<arith::MinimumFOp>(op))

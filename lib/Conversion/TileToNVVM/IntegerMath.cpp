@@ -131,8 +131,11 @@ Value IntegerMath::compare(arith::CmpIPredicate predicate, Value x, Value y) {
 }
 
 Value IntegerMath::both(Value x, Value y) {
-  if (!x || !y)
-    return x ? x : y;
+  if (isTrue(x) || isTrue(y))
+    return isTrue(x) ? y : x;
+  for (Value condition : {x, y})
+    if (constantOf(condition) == 0)
+      return condition;
   return arith::AndIOp::create(b, x, y);
 }
 

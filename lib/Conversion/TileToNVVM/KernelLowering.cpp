@@ -18,10 +18,13 @@ using layout::Layout;
 //===----------------------------------------------------------------------===//
 
 LogicalResult KernelLowering::lowerBlock(Block &block) {
+  bool isTopLevel = isa<tile::KernelOp>(block.getParentOp());
   for (Operation &op : block.without_terminator()) {
     b.setLoc(op.getLoc());
-    if (failed(lowerOp(&op)))
+    if ((isTopLevel && failed(lowerAgain(&op))) || failed(lowerOp(&op)))
       return failure();
+    if (isTopLevel)
+      forgetPosition(&op);
   }
   return success();
 }
@@ -33,7 +36,8 @@ LogicalResult KernelLowering::lowerOp(Operation *op) {
       .Case([&](scf::ForOp op) { return lowerFor(op); })
       .Case([&](scf::IfOp op) { return lowerIf(op); })
       .Case([&](scf::WhileOp op) { return lowerWhile(op); })
-      .Case<tile::ProgramIdOp, tile::NumProgramsOp>([&](auto op) { return lowerGrid(op); })
+      .Case([&](tile::ProgramIdOp op) { return lowerProgramId(op); })
+      .Case([&](tile::NumProgramsOp op) { return lowerNumPrograms(op); })
       .Case([&](tile::ViewOp op) { return lowerView(op); })
       .Case([&](tile::GatherViewOp op) { return lowerGatherView(op); })
       .Case([&](tile::ExtentOp op) {
@@ -186,93 +190,18 @@ std::pair<Value, Value> KernelLowering::unpackPair(Value pair) {
 }
 
 //===----------------------------------------------------------------------===//
-// Where this thread stands
-//===----------------------------------------------------------------------===//
-
-/// Makes `value` at the entry of the function, once.
-static Value atEntry(ImplicitLocOpBuilder &b, LLVM::LLVMFuncOp function, Value &cached,
-                     function_ref<Value()> make) {
-  if (cached)
-    return cached;
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(&function.getBody().front());
-  return cached = make();
-}
-
-Value KernelLowering::tid() {
-  if (!cachedTid && readTidAfter) {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointAfter(readTidAfter);
-    return cachedTid = opaqueMove("mov.u32 $0, %tid.x;", {});
-  }
-  return atEntry(b, function, cachedTid, [&]() -> Value {
-    auto range = LLVM::ConstantRangeAttr::get(b.getContext(), 32, 0, 32 * target.warps);
-    return NVVM::ThreadIdXOp::create(b, b.getI32Type(), range);
-  });
-}
-
-void KernelLowering::forgetThread(Operation *loop) {
-  if (loop->getBlock() != &function.getBody().front())
-    return;
-  cachedTid = {};
-  readTidAfter = loop;
-}
-
-Value KernelLowering::opaqueMove(StringRef text, ValueRange operands) {
-  auto dialect = LLVM::AsmDialectAttr::get(b.getContext(), LLVM::AsmDialect::AD_ATT);
-  return LLVM::InlineAsmOp::create(b, b.getI32Type(), operands, text,
-                                   operands.empty() ? "=r" : "=r,r", /*has_side_effects=*/true,
-                                   /*is_align_stack=*/false, LLVM::TailCallKind::None, dialect,
-                                   ArrayAttr())
-      .getRes();
-}
-
-// Made where they are needed: the same value may not dominate the next use, and common subexpressions are joined later.
-Value KernelLowering::lane() { return math.bitAnd(tid(), 31); }
-
-Value KernelLowering::warp() { return target.warps == 1 ? math.i32(0) : math.shift(tid(), -5); }
-
-SmallVector<std::pair<Dim, Value>> KernelLowering::threadInputs() {
-  return {{Dim::Lane, lane()}, {Dim::Warp, warp()}};
-}
-
-template <typename Op> LogicalResult KernelLowering::lowerGrid(Op op) {
-  Value (*make[3])(ImplicitLocOpBuilder &, Type);
-  if constexpr (std::is_same_v<Op, tile::ProgramIdOp>) {
-    make[0] = [](ImplicitLocOpBuilder &b, Type type) -> Value {
-      return NVVM::BlockIdXOp::create(b, type);
-    };
-    make[1] = [](ImplicitLocOpBuilder &b, Type type) -> Value {
-      return NVVM::BlockIdYOp::create(b, type);
-    };
-    make[2] = [](ImplicitLocOpBuilder &b, Type type) -> Value {
-      return NVVM::BlockIdZOp::create(b, type);
-    };
-  } else {
-    make[0] = [](ImplicitLocOpBuilder &b, Type type) -> Value {
-      return NVVM::GridDimXOp::create(b, type);
-    };
-    make[1] = [](ImplicitLocOpBuilder &b, Type type) -> Value {
-      return NVVM::GridDimYOp::create(b, type);
-    };
-    make[2] = [](ImplicitLocOpBuilder &b, Type type) -> Value {
-      return NVVM::GridDimZOp::create(b, type);
-    };
-  }
-  mapScalar(op, make[unsigned(op.getAxis())](b, b.getI32Type()));
-  return success();
-}
-
-//===----------------------------------------------------------------------===//
 // Shared memory
 //===----------------------------------------------------------------------===//
 
 Value KernelLowering::sharedBase() {
-  return atEntry(b, function, cachedShared, [&]() -> Value {
+  if (!cachedShared) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(&function.getBody().front());
     Value pointer = LLVM::AddressOfOp::create(
         b, LLVM::LLVMPointerType::get(b.getContext(), sharedMemorySpace), sharedMemoryName);
-    return LLVM::PtrToIntOp::create(b, b.getI32Type(), pointer);
-  });
+    cachedShared = LLVM::PtrToIntOp::create(b, b.getI32Type(), pointer);
+  }
+  return cachedShared;
 }
 
 Value KernelLowering::sharedPointer(Value address, int64_t offset) {

@@ -84,7 +84,7 @@ struct AffineTile {
 class KernelLowering {
 public:
   KernelLowering(mlir::ImplicitLocOpBuilder &b, mlir::LLVM::LLVMFuncOp function,
-               const KernelTarget &target)
+                 const KernelTarget &target)
       : b(b), math(b), target(target), function(function) {}
 
   // KernelLowering.cpp: programs
@@ -125,16 +125,14 @@ public:
     return llvm::isa<mlir::IndexType, mlir::IntegerType, mlir::FloatType>(type);
   }
 
-  // KernelLowering.cpp: where this thread stands
+  // ThreadPosition.cpp
   mlir::Value tid();
-  /// Lets what follows a loop read the thread's index again, so that no register holds it, or what is made of it, through the loop.
-  void forgetThread(mlir::Operation *loop);
-  /// A `mov` to a 32-bit register that LLVM neither moves nor joins with others.
-  mlir::Value opaqueMove(llvm::StringRef text, mlir::ValueRange operands);
   mlir::Value lane();
   mlir::Value warp();
   /// Lane and warp as inputs of a layout.
   llvm::SmallVector<std::pair<layout::Dim, mlir::Value>> threadInputs();
+  /// A `mov` to a 32-bit register that LLVM neither moves nor joins with others.
+  mlir::Value opaqueMove(llvm::StringRef text, mlir::ValueRange operands);
 
   // Views.cpp
   const GlobalView &view(mlir::Value value) { return views.find(value)->second; }
@@ -175,7 +173,14 @@ public:
 private:
   mlir::LogicalResult lowerOp(mlir::Operation *op);
 
-  template <typename Op> mlir::LogicalResult lowerGrid(Op op);
+  // ThreadPosition.cpp
+  mlir::LogicalResult lowerProgramId(tile::ProgramIdOp op);
+  mlir::LogicalResult lowerNumPrograms(tile::NumProgramsOp op);
+  /// After an op of the top level: behind a loop with products, indices are read again.
+  void forgetPosition(mlir::Operation *op);
+  /// Before an op of the top level: lowers again what it needs from before that loop, if it is cheap.
+  mlir::LogicalResult lowerAgain(mlir::Operation *op);
+
   mlir::LogicalResult lowerAlloc(tile_nv::AllocOp op);
   mlir::LogicalResult lowerSlot(tile_nv::SlotOp op);
 
@@ -270,7 +275,10 @@ private:
   llvm::DenseMap<mlir::Value, GlobalView> views;
   llvm::DenseMap<mlir::Value, SharedBuffer> buffers;
   mlir::Value cachedTid, cachedShared;
-  mlir::Operation *readTidAfter = nullptr; ///< the loop after which the thread's index is read anew
+
+  mlir::Operation *lastLoop = nullptr;   ///< the last loop with products
+  mlir::Operation *behindLoop = nullptr; ///< and what it was lowered to
+  llvm::SmallPtrSet<mlir::Operation *, 16> loweredAgain;
 };
 
 } // namespace heddle

@@ -12,7 +12,7 @@ using namespace heddle::sim;
 namespace {
 
 /// Stacks take memory only where they are touched, so they may be large.
-constexpr uint32_t kStackBytes = 256 << 10;
+constexpr uint32_t kStackBytes = 1 << 20;
 /// Not 0, so that a null pointer to shared memory is out of bounds.
 constexpr uint32_t kSharedBase = 1024;
 
@@ -110,9 +110,11 @@ extern "C" HEDDLE_SIM_API void heddle_module_simulation_options(const heddle_sim
               options.max_reports};
 }
 
-extern "C" int32_t heddle_rt_launch_simulated(heddle_context *ctx, const heddle_rt_kernel *kernel,
-                                              const char *entry, const char *names, int64_t x,
-                                              int64_t y, int64_t z, void **params) {
+extern "C" HEDDLE_SIM_API int32_t heddle_rt_launch_simulated(heddle_context *ctx,
+                                                             const heddle_rt_kernel *kernel,
+                                                             const char *entry, const char *names,
+                                                             int64_t x, int64_t y, int64_t z,
+                                                             void **params) {
   // Kernels are compiled for the first level.
   if (heddle_rt_cpu_level() < 1)
     return heddle_rt_fail(ctx, HEDDLE_UNSUPPORTED_CPU, entry,

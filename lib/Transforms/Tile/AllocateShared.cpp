@@ -126,12 +126,17 @@ Operation *Lives::extent(Operation *user, ArrayRef<Operation *> users, bool whol
   return result;
 }
 
-/// The number of the first wait for all copies that stands behind `place` at the same level, or of the last operation there.
+/// The number of the first wait for all copies that stands behind `place`, there or around the branches that it is in; of the last
+/// operation if there is none.
 int64_t Lives::endOfWait(Operation *place) const {
-  for (Operation *op = place; op; op = op->getNextNode())
-    if (auto wait = dyn_cast<WaitGroupOp>(op); wait && wait.getPending() == 0)
-      return numbers.lookup(op).second;
-  return numbers.lookup(&place->getBlock()->back()).second;
+  while (true) {
+    for (Operation *op = place; op; op = op->getNextNode())
+      if (auto wait = dyn_cast<WaitGroupOp>(op); wait && wait.getPending() == 0)
+        return numbers.lookup(op).second;
+    if (!isa<scf::IfOp>(place->getParentOp()))
+      return numbers.lookup(&place->getBlock()->back()).second;
+    place = place->getParentOp();
+  }
 }
 
 void Lives::find(Buffer &buffer, bool wholeLoops) const {
@@ -141,13 +146,8 @@ void Lives::find(Buffer &buffer, bool wholeLoops) const {
   for (Operation *user : users) {
     Operation *place = extent(user, users, wholeLoops);
     auto [first, last] = numbers.lookup(place);
-    if (isa<CopyAsyncOp>(user)) {
-      // A branch has no wait of its own for what may be in flight at its end.
-      Operation *outside = place;
-      while (isa<scf::IfOp>(outside->getParentOp()))
-        outside = outside->getParentOp();
-      last = std::max(last, endOfWait(outside));
-    }
+    if (isa<CopyAsyncOp>(user))
+      last = std::max(last, endOfWait(place));
     buffer.first = std::min(buffer.first, first);
     buffer.last = std::max(buffer.last, last);
   }

@@ -145,7 +145,7 @@ SmallVector<WaitedCopy> Finder::matchGroups() {
           copy.commit = commit;
     } else if (auto wait = dyn_cast<WaitGroupOp>(op)) {
       for (WaitedCopy &copy : open) {
-        if (!copy.commit || wait.getPending() != 0)
+        if (!copy.commit)
           continue;
         copy.wait = wait;
         done.push_back(copy);

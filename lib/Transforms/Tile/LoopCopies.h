@@ -37,7 +37,7 @@ struct LoopCopies {
   void erase();
 };
 
-/// Finds the copies at the top level of the loop's body that may start in an earlier trip. Why one may not is reported as a remark. With
+/// Finds the copies at the top level of the loop's body, whose waits are for all groups, that may start in an earlier trip. Why one may not is reported as a remark. With
 /// `takeBuffers`, their buffers must belong to this loop: others fill them before they read them.
 LoopCopies findLoopCopies(mlir::scf::ForOp loop, bool takeBuffers);
 

@@ -119,12 +119,8 @@ Operation *Pipeliner::moveReadsBehind() {
 
 bool Pipeliner::hoistInvariant() {
   SmallVector<LoopCopy> once, others;
-  for (LoopCopy &copy : found.copies) {
-    // Who reads the buffer behind the loop may expect what was there if there was no trip.
-    bool isLocal = llvm::all_of(copy.buffer().getUsers(),
-                                [&](Operation *user) { return loop->isAncestor(user); });
-    (copy.isInvariant && isLocal ? once : others).push_back(copy);
-  }
+  for (LoopCopy &copy : found.copies)
+    (copy.isInvariant ? once : others).push_back(copy);
   if (!once.empty()) {
     builder.setInsertionPoint(loop);
     guarded(hasTrip(0), [&] { found.emit(builder, once, loop.getLowerBound(), sameBuffer); });
@@ -148,9 +144,19 @@ struct TilePipeline : impl::TilePipelinePassBase<TilePipeline> {
     tile::KernelOp kernel = getOperation();
     tile::ConfigAttr config = kernel.getConfigAttr();
     int64_t stages = config ? config.getStages().value_or(1) : 1;
+    // A wait that counts groups would be wrong if one of its loop moved.
+    llvm::SmallPtrSet<Operation *, 4> counting;
+    kernel.walk([&](WaitGroupOp wait) {
+      for (Operation *op = wait; wait.getPending() != 0 && op != kernel; op = op->getParentOp())
+        counting.insert(op);
+    });
     SmallVector<scf::ForOp> loops;
     kernel.walk<WalkOrder::PostOrder>([&](scf::ForOp loop) { loops.push_back(loop); });
     for (scf::ForOp loop : loops) {
+      if (counting.contains(loop)) {
+        remarkMissed(loop.getLoc(), "the loop stays: it has a wait for some groups only");
+        continue;
+      }
       LoopCopies found = findLoopCopies(loop, /*takeBuffers=*/stages > 1);
       if (found.copies.empty())
         continue;

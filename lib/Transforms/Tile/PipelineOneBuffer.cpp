@@ -1,7 +1,7 @@
 //===- PipelineOneBuffer.cpp - copies with one buffer each ----------------===//
 //
-// The body falls into phases, each with the reads of one group of buffers; a phase that has no product
-// or loop of its own would hide nothing and is joined with the next one. The copies of a group are in flight during the phase before:
+// The body falls into phases, each with the reads of one group of buffers; a phase that has no product or loop of its own would hide
+// nothing and is joined with the next one. The copies of a group are in flight during the phase before:
 //
 //   if (begin < end) copy group 1 of the first trip
 //   for each trip
@@ -15,7 +15,8 @@
 //
 // The wait stands before the copies, so that it waits for none of them, and one barrier behind it serves both: the group that has
 // arrived is visible to all threads, and all threads are done with the buffers that are copied to next. That is right because a
-// group's buffers are read in one phase only of the body, or the copy is put off until they have been read.
+// group's buffers are read in one phase only of the body, or the copy is put off until they have been read. Each wait is for all
+// groups, so their number may depend on conditions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -88,8 +89,8 @@ void Pipeliner::useOneBuffer() {
   Value limit = advance(loop.getUpperBound(), -1);
   Operation *lastRead = groups.front().lastRead, *last = waits.back();
   builder.setInsertionPointAfter(last->isBeforeInBlock(lastRead) ? lastRead : last);
-  // Every wait is for all groups, so the number of groups may depend on the condition. With the commit in the branch it stays one: a
-  // branch in the machine code bounds how far loads and products are moved, and with it the registers that are alive.
+  // With the commit inside of the branch it stays one in machine code, where it bounds how far loads and products are moved, and with
+  // it the registers that are alive.
   guarded(isLess(iv, limit), [&] {
     found.emit(builder, groups.front().copies, advance(iv, 1), sameBuffer);
     commit();

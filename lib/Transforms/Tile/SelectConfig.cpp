@@ -42,7 +42,7 @@ struct Product {
     bits = a.getElementType().isIntOrFloat() ? a.getElementTypeBitWidth() : 64;
   }
   int64_t operandBytes() const { return (rows + columns) * depth * llvm::divideCeil(bits, 8); }
-  /// The most warps that can share the result: an m16n8 fragment each.
+  /// The most warps that have an m16n8 fragment each.
   int64_t mostWarps() const {
     return std::max<int64_t>(rows / 16, 1) * std::max<int64_t>(columns / 8, 1);
   }
@@ -54,6 +54,8 @@ struct KernelShape {
   const Product *first = nullptr, *second = nullptr;
   /// The largest product of a ring.
   const Product *ring = nullptr;
+  /// Rows of a chain are numbered, to be compared with columns.
+  bool numbersRows = false;
 };
 
 /// What is decided for a kernel.
@@ -62,20 +64,34 @@ struct Choice {
   KernelKnobs knobs;
 };
 
+/// Whether an entry of the table is for chains whose rows are numbered, such as those with a causal mask.
+enum class Rows { Any, Numbered, NotNumbered };
+
 struct TableEntry {
   // A chain: bits of its operands, rows, columns of the first product, depth of the first, columns of the second.
   int64_t bits, rows, inner, depth, columns;
+  Rows numbering;
   int64_t warps;
   bool keepOperands, interleave;
   std::initializer_list<StringRef> remat;
+
+  bool describes(const KernelShape &shape) const {
+    const Product &first = *shape.first, &second = *shape.second;
+    return bits == first.bits && bits == second.bits && rows == first.rows &&
+           inner == first.columns && depth == first.depth && columns == second.columns &&
+           (numbering == Rows::Any || shape.numbersRows == (numbering == Rows::Numbered));
+  }
 };
 
 } // namespace
 
 static const TableEntry table[] = {
-    {16, 128, 128, 64, 64, 4, false, false, {"a"}}, {16, 128, 64, 64, 64, 4, true, false, {}},
-    {16, 128, 64, 128, 128, 4, false, true, {"a"}}, {16, 64, 64, 128, 128, 4, true, false, {}},
-    {16, 128, 64, 256, 256, 8, false, false, {}},
+    {16, 128, 128, 64, 64, Rows::Any, 4, false, true, {"a", "b", "bt"}},
+    {16, 128, 64, 64, 64, Rows::Any, 4, true, false, {}},
+    {16, 128, 64, 128, 128, Rows::Numbered, 4, false, true, {"a", "bt"}},
+    {16, 128, 64, 128, 128, Rows::NotNumbered, 4, false, true, {"a"}},
+    {16, 64, 64, 128, 128, Rows::Any, 4, true, false, {}},
+    {16, 128, 64, 256, 256, Rows::Any, 8, false, false, {}},
 };
 
 /// Registers of a thread that accumulators and kept operands may take; the rest is for addresses, statistics and fragments.
@@ -122,6 +138,7 @@ static KernelShape describe(tile::KernelOp kernel) {
   }
   if (shape.first)
     shape.ring = nullptr;
+  kernel.walk([&](tile::IotaOp iota) { shape.numbersRows |= iota.getAlong() == 0; });
   return shape;
 }
 
@@ -139,13 +156,22 @@ static int64_t accumulatorRegisters(const KernelShape &shape, int64_t warps) {
   return most / (32 * warps);
 }
 
-static Choice chooseForChain(const KernelShape &shape) {
-  const Product &first = *shape.first, &second = *shape.second;
+/// The hint, or the fewest warps from four on that leave room for the accumulators; never more than `most`.
+static int64_t chooseWarps(const KernelShape &shape, int64_t most, std::optional<int64_t> hint) {
+  if (hint)
+    return *hint;
+  most = llvm::bit_floor(uint64_t(std::max<int64_t>(most, 1)));
+  int64_t warps = std::min<int64_t>(4, most);
+  while (warps * 2 <= most && accumulatorRegisters(shape, warps) > registerBudget)
+    warps *= 2;
+  return warps;
+}
+
+static Choice chooseForChain(const KernelShape &shape, std::optional<int64_t> hint) {
+  const Product &first = *shape.first;
   Choice choice;
   for (const TableEntry &entry : table) {
-    if (entry.bits != first.bits || entry.bits != second.bits || entry.rows != first.rows ||
-        entry.inner != first.columns || entry.depth != first.depth ||
-        entry.columns != second.columns)
+    if (!entry.describes(shape) || entry.warps != hint.value_or(entry.warps))
       continue;
     choice.warps = entry.warps;
     choice.knobs.keepOperands = entry.keepOperands;
@@ -154,28 +180,20 @@ static Choice chooseForChain(const KernelShape &shape) {
     return choice;
   }
   // Warps lie along the rows, so that the result of the first product is an operand of the second one as it is.
-  int64_t most = llvm::bit_floor(uint64_t(std::max<int64_t>(first.rows / 16, 1)));
-  choice.warps = std::min<int64_t>(4, most);
-  while (choice.warps * 2 <= most && accumulatorRegisters(shape, choice.warps) > registerBudget)
-    choice.warps *= 2;
+  choice.warps = chooseWarps(shape, first.rows / 16, hint);
   int64_t operand = first.rows * first.depth * first.bits / 32 / (32 * choice.warps);
   choice.knobs.keepOperands = accumulatorRegisters(shape, choice.warps) + operand <= registerBudget;
   return choice;
 }
 
-static Choice choose(const KernelShape &shape, const GPUChip &chip) {
+static Choice choose(const KernelShape &shape, const GPUChip &chip, std::optional<int64_t> hint) {
   if (shape.first)
-    return chooseForChain(shape);
+    return chooseForChain(shape, hint);
   Choice choice;
-  if (shape.products.empty())
-    return choice;
   int64_t most = 32;
   for (const Product &product : shape.products)
     most = std::min(most, product.mostWarps());
-  most = llvm::bit_floor(uint64_t(most));
-  choice.warps = std::min<int64_t>(4, most);
-  while (choice.warps * 2 <= most && accumulatorRegisters(shape, choice.warps) > registerBudget)
-    choice.warps *= 2;
+  choice.warps = chooseWarps(shape, most, hint);
   if (shape.ring) {
     // As many stages as leave room for a second CTA, but two if they fit at all.
     int64_t bytes = shape.ring->operandBytes();
@@ -190,22 +208,12 @@ static Choice choose(const KernelShape &shape, const GPUChip &chip) {
 // Hints
 //===----------------------------------------------------------------------===//
 
-static LogicalResult verifyHints(tile::KernelOp kernel, KernelShape &shape) {
-  if (tile::ConfigAttr config = kernel.getConfigAttr(); config && config.getWarps()) {
-    int64_t warps = *config.getWarps();
-    if (!llvm::isPowerOf2_64(warps))
-      return kernel.emitError() << "expected warps of #tile.config to be a power of two, got "
-                                << warps;
-    for (Product &product : shape.products)
-      if (warps > product.mostWarps()) {
-        InFlightDiagnostic error = kernel.emitError()
-                                   << "expected warps of #tile.config to be at most "
-                                   << product.mostWarps() << ", got " << warps;
-        error.attachNote(product.op.getLoc()) << "this product is " << product.rows << "x"
-                                              << product.columns << ", and a warp takes 16x8 of it";
-        return error;
-      }
-  }
+static LogicalResult verifyHints(tile::KernelOp kernel) {
+  tile::ConfigAttr config = kernel.getConfigAttr();
+  // More warps than the products have fragments hold copies.
+  if (int64_t warps = config ? config.getWarps().value_or(1) : 1; !llvm::isPowerOf2_64(warps))
+    return kernel.emitError() << "expected warps of #tile.config to be a power of two, got "
+                              << warps;
   for (StringRef name : {tile_nv::keepOperandsName, tile_nv::interleaveName}) {
     Attribute value = kernel->getAttr(name);
     if (value && !isa<BoolAttr, UnitAttr>(value))
@@ -244,15 +252,15 @@ struct TileSelectConfig : impl::TileSelectConfigPassBase<TileSelectConfig> {
     tile::KernelOp kernel = getOperation();
     const GPUChip *target = findChip(kernel, chip);
     KernelShape shape = describe(kernel);
-    if (!target || failed(verifyHints(kernel, shape)))
+    if (!target || failed(verifyHints(kernel)))
       return signalPassFailure();
 
-    Choice choice = choose(shape, *target);
     tile::ConfigAttr config = kernel.getConfigAttr();
-    kernel.setConfigAttr(
-        tile::ConfigAttr::get(&getContext(), config ? config.getBlock() : inferBlock(kernel),
-                              config && config.getStages() ? *config.getStages() : choice.stages,
-                              config && config.getWarps() ? *config.getWarps() : choice.warps));
+    GPUChip limited = sharedBytes > 0 ? withSharedBytes(*target, sharedBytes) : *target;
+    Choice choice = choose(shape, limited, config ? config.getWarps() : std::nullopt);
+    kernel.setConfigAttr(tile::ConfigAttr::get(
+        &getContext(), config ? config.getBlock() : inferBlock(kernel),
+        config && config.getStages() ? *config.getStages() : choice.stages, choice.warps));
     Builder builder(&getContext());
     auto setDefault = [&](StringRef name, Attribute value) {
       if (!kernel->hasAttr(name))

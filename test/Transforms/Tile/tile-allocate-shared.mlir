@@ -90,6 +90,36 @@ tile.kernel @in_flight(%x: memref<?x64xf16>) {
 
 // -----
 
+#tile = #tile.layout<64x64, offset = [(0, 1), (0, 2), (0, 4), (0, 8), (0, 16), (0, 32), (1, 0), (2, 0), (4, 0), (8, 0), (16, 0), (32, 0)]>
+!tile = !tile_nv.buffer<64x64xf16, #tile>
+!view = !tile.view<?x64xf16>
+
+// Only one of two branches runs; the wait that ends the copies of a branch stands in it.
+// CHECK-LABEL: tile.kernel @branches({{.*}} attributes {tile_nv.shared_bytes = 8192 : i32}
+tile.kernel @branches(%x: memref<?x64xf16>, %n: index, %which: i1) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %view = tile.view %x[:, :] : memref<?x64xf16> -> !view
+  %X = tile_nv.alloc : !tile
+  %Y = tile_nv.alloc : !tile
+  scf.if %which {
+    scf.for %i = %c0 to %n step %c1 {
+      tile_nv.copy_async %view[%i, %c0] to %X : !view, !tile
+      tile_nv.commit_group
+    }
+    tile_nv.wait_group 0
+  } else {
+    scf.if %which {
+      tile_nv.copy_async %view[%c0, %c0] to %Y : !view, !tile
+      tile_nv.commit_group
+    }
+    tile_nv.wait_group 0
+  }
+  tile.return
+}
+
+// -----
+
 #wide = #tile.layout<128x256, offset = [(0, 1), (0, 2), (0, 4), (0, 8), (0, 16), (0, 32), (0, 64), (0, 128), (1, 0), (2, 0), (4, 0), (8, 0), (16, 0), (32, 0), (64, 0)]>
 // CHECK-LABEL: tile.kernel @large() config <block = [128, 256], stages = 2> attributes {tile_nv.shared_bytes = 131072 : i32}
 // CHIP: error: kernel 'large' needs 131072 bytes of shared memory, sm_86 has 101376

@@ -19,8 +19,8 @@
 // CHECK-NEXT: %[[ANY:.*]] = arith.cmpi slt, %[[BEGIN:.*]], %[[END]]
 // CHECK-NEXT: scf.if %[[ANY]] {
 // CHECK-NEXT:   tile_nv.copy_async %{{.*}}[%[[BEGIN]], %c0] to %[[K]]
+// CHECK-NEXT:   tile_nv.commit_group
 // CHECK-NEXT: }
-// CHECK-NEXT: tile_nv.commit_group
 // CHECK-NEXT: tile_nv.wait_group 0
 // CHECK-NEXT: %[[QUERIES:.*]] = tile_nv.load %[[Q]]
 // CHECK-NEXT: scf.for %[[N:.*]] = %[[BEGIN]] to %[[END]] step %c64
@@ -33,8 +33,8 @@
 // CHECK-NEXT:   scf.if %[[MORE]] {
 // CHECK-NEXT:     %[[NEXT:.*]] = arith.addi %[[N]], %c64
 // CHECK-NEXT:     tile_nv.copy_async %{{.*}}[%[[NEXT]], %c0] to %[[K]]
+// CHECK-NEXT:     tile_nv.commit_group
 // CHECK-NEXT:   }
-// CHECK-NEXT:   tile_nv.commit_group
 // CHECK-NEXT:   math.exp2
 // CHECK:        tile_nv.dot %{{.*}}, %[[V]]
 // CHECK:      }
@@ -116,6 +116,38 @@ tile.kernel @ring(%x: memref<?x?xf16>, %y: memref<?x64xf16>) config <block = [64
     tile_nv.wait_group 0
     %o = tile_nv.dot %A, %B, %acc : !tile, !tile -> tensor<64x64xf32>
     scf.yield %o : tensor<64x64xf32>
+  }
+  tile.return
+}
+
+// Where the first copy goes is read from shared memory, so it does not start before that.
+// CHECK-LABEL: tile.kernel @table(
+// CHECK: tile_nv.wait_group 0
+// CHECK: tile_nv.load
+// CHECK: %[[ROW:.*]] = arith.index_cast
+// CHECK: scf.if
+// CHECK: tile_nv.copy_async %{{.*}}[%[[ROW]], %c0]
+tile.kernel @table(%x: memref<?x64xf16>, %t: memref<?x64xi32>, %end: index) config <block = [64, 64], stages = 1> {
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %view = tile.view %x[:, :] : memref<?x64xf16> -> !view
+  %rows = tile.view %t[:, :] : memref<?x64xi32> -> !tile.view<?x64xi32>
+  %A = tile_nv.alloc : !tile
+  %T = tile_nv.alloc : !tile_nv.buffer<64x64xi32, #tile>
+  tile_nv.copy_async %rows[%c0, %c0] to %T : !tile.view<?x64xi32>, !tile_nv.buffer<64x64xi32, #tile>
+  tile_nv.commit_group
+  tile_nv.wait_group 0
+  %all = tile_nv.load %T : !tile_nv.buffer<64x64xi32, #tile> -> tensor<64x64xi32>
+  %one = tensor.extract %all[%c0, %c0] : tensor<64x64xi32>
+  %row = arith.index_cast %one : i32 to index
+  scf.for %n = %row to %end step %c64 {
+    tile_nv.copy_async %view[%n, %c0] to %A : !view, !tile
+    tile_nv.commit_group
+    tile_nv.wait_group 0
+    %a = tile_nv.load %A : !tile -> tensor<64x64xf16>
+    %double = arith.addf %a, %a : tensor<64x64xf16>
+    %o = tile.view %t[:, :] : memref<?x64xi32> -> !tile.view<?x64xi32>
+    tile.store %all, %o[%n, %c0] : tensor<64x64xi32>, !tile.view<?x64xi32>
   }
   tile.return
 }

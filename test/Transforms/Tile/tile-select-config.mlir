@@ -49,6 +49,27 @@ tile.kernel @hints(%n: index) config <block = [16, 64]>
 
 // -----
 
+// With eight warps the entry of the table does not count: each thread has room for the operand.
+// CHECK: tile.kernel @more_warps
+// CHECK-SAME: config <block = [128, 64], stages = 1, warps = 8> attributes {tile_nv.interleave = false, tile_nv.keep_operands = true, tile_nv.remat = []}
+tile.kernel @more_warps(%n: index) config <block = [128, 64], warps = 8> {
+  %q = arith.constant dense<1.0> : tensor<128x128xf16>
+  %k = arith.constant dense<1.0> : tensor<64x128xf16>
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %noScores = arith.constant dense<0.0> : tensor<128x64xf32>
+  %zeros = arith.constant dense<0.0> : tensor<128x128xf32>
+  %o = scf.for %i = %c0 to %n step %c64 iter_args(%acc = %zeros) -> tensor<128x128xf32> {
+    %s = tile.dot %q, %k, %noScores {transpose_b} : tensor<128x128xf16>, tensor<64x128xf16> -> tensor<128x64xf32>
+    %p = arith.truncf %s : tensor<128x64xf32> to tensor<128x64xf16>
+    %next = tile.dot %p, %k, %acc : tensor<128x64xf16>, tensor<64x128xf16> -> tensor<128x128xf32>
+    scf.yield %next : tensor<128x128xf32>
+  }
+  tile.return
+}
+
+// -----
+
 // A ring: both operands are loaded in the loop that carries the accumulator. 128x128 of 32 registers each need 4 warps; how many stages
 // of 24 KB there are follows from the chip's shared memory.
 // CHECK: tile.kernel @ring
@@ -92,12 +113,22 @@ tile.kernel @odd() config <block = [64], warps = 3> {
 
 // -----
 
-// expected-error @below {{expected warps of #tile.config to be at most 2, got 4}}
+// More warps than fragments are taken if asked for; the default is one each.
+// CHECK: tile.kernel @many
+// CHECK-SAME: config <block = [32, 8], stages = 1, warps = 4>
+// CHECK: tile.kernel @one_each
+// CHECK-SAME: config <block = [32, 8], stages = 1, warps = 2>
 tile.kernel @many() config <block = [32, 8], warps = 4> {
   %a = arith.constant dense<1.0> : tensor<32x16xf16>
   %b = arith.constant dense<1.0> : tensor<16x8xf16>
   %zeros = arith.constant dense<0.0> : tensor<32x8xf32>
-  // expected-note @below {{this product is 32x8, and a warp takes 16x8 of it}}
+  %c = tile.dot %a, %b, %zeros : tensor<32x16xf16>, tensor<16x8xf16> -> tensor<32x8xf32>
+  tile.return
+}
+tile.kernel @one_each() config <block = [32, 8]> {
+  %a = arith.constant dense<1.0> : tensor<32x16xf16>
+  %b = arith.constant dense<1.0> : tensor<16x8xf16>
+  %zeros = arith.constant dense<0.0> : tensor<32x8xf32>
   %c = tile.dot %a, %b, %zeros : tensor<32x16xf16>, tensor<16x8xf16> -> tensor<32x8xf32>
   tile.return
 }

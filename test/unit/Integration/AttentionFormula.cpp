@@ -6,6 +6,14 @@
 
 namespace heddle::test {
 
+static double roundTo(std::optional<DType> type, double value) {
+  if (!type)
+    return value;
+  double bytes = 0;
+  storeFromDouble(*type, reinterpret_cast<std::byte *>(&bytes), 0, value);
+  return loadAsDouble(*type, reinterpret_cast<const std::byte *>(&bytes), 0);
+}
+
 /// Element [b, h, i, j] of a tensor whose extents of 1 are broadcast.
 static double broadcast(const Array &array, int64_t b, int64_t h, int64_t i, int64_t j) {
   const Array::Index &shape = array.shape();
@@ -17,15 +25,20 @@ namespace {
 /// One row of scores of one head.
 class Row {
 public:
-  Row(const AttentionOperands &operands, const AttentionRule &rule, int64_t b, int64_t h, int64_t i)
+  Row(const AttentionOperands &operands, const AttentionRule &rule,
+      const std::optional<AttentionRounding> &rounding, int64_t b, int64_t h, int64_t i)
       : operands(operands), rule(rule), b(b), h(h), i(i),
         keyHead(h / (operands.query->shape()[2] / operands.key->shape()[2])) {
     int64_t keys = operands.key->shape()[1];
+    if (rounding) {
+      weightType = rounding->weights;
+      outputType = rounding->output;
+    }
     valid = operands.lengths ? int64_t((*operands.lengths)[b]) : keys;
     position = i + valid - operands.query->shape()[1];
   }
 
-  void evaluate(double *output, double &lse) const {
+  void evaluate(double *output, double &lse, double &magnitude) const {
     int64_t width = operands.value->shape()[3];
     std::vector<std::pair<int64_t, double>> scores;
     double largest = -INFINITY;
@@ -39,6 +52,7 @@ public:
     for (int64_t d = 0; d < width; ++d)
       output[d] = 0;
     lse = -INFINITY;
+    magnitude = 0;
     if (scores.empty())
       return;
     double sum = 0;
@@ -48,12 +62,20 @@ public:
     double denominator = sum;
     if (operands.sinks)
       denominator += std::exp((*operands.sinks)[h] - largest);
+    std::vector<double> absolute(static_cast<size_t>(width));
     for (auto [j, score] : scores) {
-      double weight = std::exp(score - largest) / denominator;
+      double weight = roundTo(weightType, std::exp(score - largest)) / denominator;
       const double *value = operands.value->row(b, j, keyHead);
-      for (int64_t d = 0; d < width; ++d)
+      for (int64_t d = 0; d < width; ++d) {
         output[d] += weight * value[d];
+        absolute[size_t(d)] += weight * std::abs(value[d]);
+      }
     }
+    for (int64_t d = 0; d < width; ++d) {
+      output[d] = roundTo(outputType, output[d]);
+      magnitude += absolute[size_t(d)] * absolute[size_t(d)];
+    }
+    magnitude = std::sqrt(magnitude);
   }
 
 private:
@@ -89,10 +111,12 @@ private:
   const AttentionOperands &operands;
   const AttentionRule &rule;
   int64_t b, h, i, keyHead, valid, position;
+  std::optional<DType> weightType, outputType; // none: not rounded
 };
 } // namespace
 
-AttentionResult evaluateAttention(const AttentionOperands &given, const AttentionRule &rule) {
+AttentionResult evaluateAttention(const AttentionOperands &given, const AttentionRule &rule,
+                                  const std::optional<AttentionRounding> &rounding) {
   // Wide copies are faster to read element by element.
   Array query = given.query->copy(DType::F64), key = given.key->copy(DType::F64),
         value = given.value->copy(DType::F64);
@@ -105,12 +129,16 @@ AttentionResult evaluateAttention(const AttentionOperands &given, const Attentio
   AttentionResult result;
   result.output.resize(size_t(batch * length * heads * width));
   result.lse.resize(size_t(batch * heads * length));
+  result.magnitude.resize(size_t(batch * length * heads));
   for (int64_t b = 0; b < batch; ++b)
     for (int64_t h = 0; h < heads; ++h)
-      for (int64_t i = 0; i < length; ++i)
-        Row(operands, rule, b, h, i)
-            .evaluate(result.output.data() + ((b * length + i) * heads + h) * width,
-                      result.lse[size_t((b * heads + h) * length + i)]);
+      for (int64_t i = 0; i < length; ++i) {
+        int64_t row = (b * length + i) * heads + h;
+        Row(operands, rule, rounding, b, h, i)
+            .evaluate(result.output.data() + row * width,
+                      result.lse[size_t((b * heads + h) * length + i)],
+                      result.magnitude[size_t(row)]);
+      }
   return result;
 }
 

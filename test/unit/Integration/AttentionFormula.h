@@ -31,9 +31,17 @@ struct AttentionRule {
 /// Row-major [B, Lq, Hq, dv] and [B, Hq, Lq].
 struct AttentionResult {
   std::vector<double> output, lse;
+  /// Norm of each output row if all values were positive, [B, Lq, Hq]: what its errors are relative to.
+  std::vector<double> magnitude;
 };
 
-AttentionResult evaluateAttention(const AttentionOperands &operands, const AttentionRule &rule);
+/// Where a kernel rounds what the formula does not.
+struct AttentionRounding {
+  DType weights, output;
+};
+
+AttentionResult evaluateAttention(const AttentionOperands &operands, const AttentionRule &rule,
+                                  const std::optional<AttentionRounding> &rounding = {});
 
 } // namespace heddle::test
 

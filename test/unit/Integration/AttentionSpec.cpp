@@ -52,6 +52,9 @@ EntryText AttentionSpec::entry(const std::string &symbol) const {
     attributes += ", softcap = " + floatText(rule.softcap);
   if (rule.scale)
     attributes += ", scale = " + floatText(*rule.scale);
+  if (block[0])
+    attributes += ", tile.config = #tile.config<block = [" + std::to_string(block[0]) + ", " +
+                  std::to_string(block[1]) + "]>";
   std::string outputType = tensorType({-1, -1, h, dv}, type);
   std::string lseType = tensorType({-1, h, -1}, DType::F32);
   entry.line("%o, %lse = attn.attention " + operands + " {" + attributes + "} : (" + queryText +
@@ -91,6 +94,8 @@ std::string AttentionSpec::text() const {
     text += " kv_len:" + std::string(dtypeName(lengthsType));
   if (slopesRank)
     text += " alibi_rank=" + std::to_string(slopesRank);
+  if (block[0])
+    text += " block=" + std::to_string(block[0]) + "x" + std::to_string(block[1]);
   return text + (dynamicDims ? " dynamic" : "");
 }
 
@@ -151,6 +156,66 @@ AttentionOperands AttentionInputs::operands(const AttentionSpec &spec) const {
   return operands;
 }
 
+static int64_t roundUp(int64_t number, int64_t unit) { return (number + unit - 1) / unit * unit; }
+
+/// A view [B, L, H, d] of `memory`, with the values of `source`.
+static Array placed(const Array &source, const Array &memory, const Array::Index &strides,
+                    int64_t firstElement) {
+  Array view = memory.withStrides(source.shape(), strides, firstElement);
+  for (int64_t i = 0; i < source.count(); ++i)
+    view.set(source.indexOf(i), source[i]);
+  return view;
+}
+
+/// Puts arrays of as many rows beside each other into the rows of one, each from a multiple of 16 elements.
+static void fuse(std::vector<Array *> parts) {
+  const Array::Index shape = parts.front()->shape();
+  int64_t row = 0;
+  for (const Array *part : parts)
+    row = roundUp(row + part->shape()[2] * part->shape()[3], 16);
+  // A gap, so that a row is no multiple of what is in it.
+  row += 16;
+  Array memory(parts.front()->type(), {shape[0], shape[1], row});
+  int64_t first = 0;
+  for (Array *part : parts) {
+    int64_t heads = part->shape()[2], width = part->shape()[3];
+    *part = placed(*part, memory, {shape[1] * row, row, width, 1}, first);
+    first = roundUp(first + heads * width, 16);
+  }
+}
+
+void AttentionInputs::moveTo(AttentionMemory memory) {
+  switch (memory) {
+  case AttentionMemory::Dense:
+    return;
+  case AttentionMemory::Fused:
+    if (key.type() != value.type())
+      return;
+    if (query.type() == key.type() && query.shape()[1] == key.shape()[1])
+      return fuse({&query, &key, &value});
+    return fuse({&key, &value});
+  case AttentionMemory::PaddedRows:
+    for (Array *array : {&query, &key, &value})
+      fuse({array});
+    return;
+  case AttentionMemory::HeadsFirst:
+    for (Array *array : {&query, &key, &value}) {
+      const Array::Index shape = array->shape();
+      Array heads(array->type(), {shape[0], shape[2], shape[1], shape[3]});
+      *array = placed(*array, heads,
+                      {shape[1] * shape[2] * shape[3], shape[3], shape[1] * shape[3], 1}, 0);
+    }
+    return;
+  case AttentionMemory::SharedKeyHead:
+    for (Array *array : {&key, &value}) {
+      const Array::Index shape = array->shape();
+      Array first = array->slice(2, 0, 1).copy();
+      *array = first.withStrides(shape, {shape[1] * shape[3], shape[3], 0, 1});
+    }
+    return;
+  }
+}
+
 AttentionOutputs callAttention(const Program &program, const std::string &entry,
                                const AttentionSpec &spec, AttentionInputs &inputs,
                                int32_t threads) {
@@ -171,15 +236,53 @@ AttentionOutputs callAttention(const Program &program, const std::string &entry,
   return outputs;
 }
 
+AttentionExpectation::AttentionExpectation(const AttentionSpec &spec, const AttentionInputs &inputs)
+    : exact(evaluateAttention(inputs.operands(spec), spec.rule)) {
+  if (spec.type == DType::F16 || spec.type == DType::BF16)
+    rounded = evaluateAttention(inputs.operands(spec), spec.rule,
+                                AttentionRounding{spec.type, spec.type});
+}
+
+/// The largest error of a row, as a multiple of what it may be: four times the error of the rounded formula. Where roundings happen to
+/// cancel there, four times half a unit in the last place.
+static double largestRowError(const AttentionOutputs &outputs, const AttentionExpectation &expected,
+                              const AttentionSpec &spec) {
+  const double unit = spec.type == DType::F16 ? 0x1p-11 : spec.type == DType::BF16 ? 0x1p-8 : 1e-5;
+  const std::vector<double> found = outputs.output.values(), &wanted = expected.exact.output;
+  double largest = 0;
+  size_t width = size_t(spec.valueDim), rows = expected.exact.magnitude.size();
+  auto distance = [&](size_t row, const std::vector<double> &values) {
+    double sum = 0;
+    for (size_t i = row * width; i < (row + 1) * width; ++i)
+      sum += (values[i] - wanted[i]) * (values[i] - wanted[i]);
+    return std::sqrt(sum);
+  };
+  for (size_t row = 0; row < rows; ++row) {
+    double limit = unit / 2 * expected.exact.magnitude[row];
+    if (expected.rounded)
+      limit = std::max(limit, distance(row, expected.rounded->output));
+    double error = distance(row, found);
+    if (error > 0)
+      largest = std::max(largest, error / (4 * limit));
+  }
+  return largest;
+}
+
+void compareAttention(const AttentionOutputs &outputs, const AttentionExpectation &expected,
+                      const AttentionSpec &spec, const std::string &context) {
+  EXPECT_LE(relativeError(outputs.output, expected.exact.output), errorLimit(spec.type))
+      << "output of " << context << " " << spec.text();
+  EXPECT_LE(relativeError(outputs.lse, expected.exact.lse), spec.type == DType::F32 ? 1e-5 : 1e-3)
+      << "lse of " << context << " " << spec.text();
+  EXPECT_LE(largestRowError(outputs, expected, spec), 1)
+      << "a row of the output of " << context << " " << spec.text();
+}
+
 AttentionOutputs checkAttention(const Program &program, const std::string &entry,
                                 const AttentionSpec &spec, AttentionInputs &inputs,
                                 const std::string &context) {
   AttentionOutputs outputs = callAttention(program, entry, spec, inputs);
-  AttentionResult expected = evaluateAttention(inputs.operands(spec), spec.rule);
-  EXPECT_LE(relativeError(outputs.output, expected.output), errorLimit(spec.type))
-      << "output of " << context << " " << spec.text();
-  EXPECT_LE(relativeError(outputs.lse, expected.lse), spec.type == DType::F32 ? 1e-5 : 1e-3)
-      << "lse of " << context << " " << spec.text();
+  compareAttention(outputs, AttentionExpectation(spec, inputs), spec, context);
   return outputs;
 }
 

@@ -22,6 +22,8 @@ struct AttentionSpec {
   bool sinks = false, lengths = false;
   int slopesRank = 0;       // 0: no slopes
   bool dynamicDims = false; // the head dims are not in the types; needs a scale
+  /// Queries and keys of a block of the tile kernel; 0, 0: what it chooses.
+  std::array<int64_t, 2> block = {0, 0};
 
   /// An entry with the present operands of AttentionOperands in order, then o and lse.
   goldens::EntryText entry(const std::string &symbol) const;
@@ -34,6 +36,15 @@ struct AttentionExtents {
   int64_t batch = 1, queries = 1, keys = 1;
 };
 
+/// How query, key and value lie in memory.
+enum class AttentionMemory {
+  Dense,
+  Fused,        // slices of one projection, or of two where there are more keys than queries
+  HeadsFirst,   // [B, H, L, d], transposed
+  PaddedRows,   // rows with a gap behind them
+  SharedKeyHead // one key head in memory, which all see by a stride of 0
+};
+
 /// The arrays of one call.
 struct AttentionInputs {
   Array query, key, value, bias, mask, sinks, lengths, slopes;
@@ -44,6 +55,9 @@ struct AttentionInputs {
                                 Random &random);
 
   AttentionOperands operands(const AttentionSpec &spec) const;
+
+  /// Moves query, key and value. With SharedKeyHead all key heads become the first one.
+  void moveTo(AttentionMemory memory);
 };
 
 /// What a call gave.
@@ -56,7 +70,19 @@ AttentionOutputs callAttention(const Program &program, const std::string &entry,
                                const AttentionSpec &spec, AttentionInputs &inputs,
                                int32_t threads = 0);
 
-/// Calls it and compares with the formula; `context` leads the message of a failure.
+/// What a call should give: by the formula, and rounded where a kernel for 16-bit data rounds.
+struct AttentionExpectation {
+  AttentionExpectation(const AttentionSpec &spec, const AttentionInputs &inputs);
+
+  AttentionResult exact;
+  std::optional<AttentionResult> rounded;
+};
+
+/// Compares outputs as a whole and row by row; `context` leads the message of a failure.
+void compareAttention(const AttentionOutputs &outputs, const AttentionExpectation &expected,
+                      const AttentionSpec &spec, const std::string &context);
+
+/// Calls it and compares.
 AttentionOutputs checkAttention(const Program &program, const std::string &entry,
                                 const AttentionSpec &spec, AttentionInputs &inputs,
                                 const std::string &context = "");

@@ -33,42 +33,85 @@ const std::vector<std::string> &hostVariants() {
   return names;
 }
 
-/// All checks, with threads in an order that no kernel may depend on.
-static void shuffleSimulation(const run::Module &module) {
+bool Way::isSimulated() const { return !lookupCPUVariant(target); }
+
+std::string Way::text() const {
+  std::string text = target;
+  for (char &c : text)
+    c = c == '-' ? '_' : c;
+  if (kernels == KernelSource::Reference)
+    text += "_reference";
+  if (f32Products == tile::DotPrecision::IEEE)
+    text += "_ieee";
+  if (sharedBytes)
+    text += "_shared" + std::to_string(sharedBytes);
+  return text;
+}
+
+const std::vector<Way> &kernelWays() {
+  static const std::vector<Way> ways = {Way(), "sim-sm_80"};
+  return ways;
+}
+
+std::string nameOfWay(const testing::TestParamInfo<Way> &info) { return info.param.text(); }
+
+bool Program::compile(const Way &way) {
+  Result<mlir::OwningOpRef<mlir::ModuleOp>> parsed = loader().parse(text, "test.mlir");
+  if (parsed)
+    return compile(std::move(*parsed), way);
+  ADD_FAILURE() << parsed.error() << "\n" << text;
+  return false;
+}
+
+bool Program::compile(mlir::OwningOpRef<mlir::ModuleOp> parsed, const Way &way) {
+  Status status = load(*parsed, way);
+  if (!status)
+    ADD_FAILURE() << way.text() << ": " << status.error();
+  return bool(status);
+}
+
+std::string Program::tryCompile(const Way &way) {
+  Result<mlir::OwningOpRef<mlir::ModuleOp>> parsed = loader().parse(text, "test.mlir");
+  return parsed ? load(**parsed, way).error() : parsed.error();
+}
+
+Status Program::load(mlir::ModuleOp parsed, const Way &way) {
+  goldens::LoadOptions options;
+  if (way.isSimulated())
+    options.target = way.target;
+  else
+    options.variants = {way.target};
+  options.kernels = way.kernels;
+  options.f32Products = way.f32Products;
+  options.sharedBytes = way.sharedBytes;
+  Result<run::Module> loaded = loader().load(parsed, options);
+  if (!loaded)
+    return loaded.failure();
+  module = std::move(*loaded);
+  if (way.isSimulated())
+    setOrder(uint64_t(randomSeed()) + 1);
+  return {};
+}
+
+void Program::setOrder(uint64_t seed) const {
   heddle_sim_options options = {};
   options.struct_size = sizeof(options);
   options.check = HEDDLE_SIM_CHECK_ALL;
-  options.seed = randomSeed() + 1;
+  options.count = 1;
+  options.seed = seed;
   reinterpret_cast<heddle_simulation_options_fn>(
-      module.optionalSymbol("heddle_module_simulation_options"))(&options);
+      module->optionalSymbol("heddle_module_simulation_options"))(&options);
 }
 
-bool Program::compile(const std::string &variant, KernelSource kernels) {
-  Result<mlir::OwningOpRef<mlir::ModuleOp>> parsed = loader().parse(text, "test.mlir");
-  if (!parsed) {
-    ADD_FAILURE() << parsed.error() << "\n" << text;
-    return false;
-  }
-  return compile(std::move(*parsed), variant, kernels);
-}
-
-bool Program::compile(mlir::OwningOpRef<mlir::ModuleOp> parsed, const std::string &variant,
-                      KernelSource kernels) {
-  goldens::LoadOptions options;
-  if (lookupCPUVariant(variant))
-    options.variants = {variant};
-  else
-    options.target = variant;
-  options.kernels = kernels;
-  Result<run::Module> loaded = loader().load(*parsed, options);
-  if (!loaded) {
-    ADD_FAILURE() << loaded.error();
-    return false;
-  }
-  module = std::move(*loaded);
-  if (options.target != "cpu")
-    shuffleSimulation(*module);
-  return true;
+nlohmann::json Program::takeReport() const {
+  char *text = reinterpret_cast<heddle_simulation_report_fn>(
+      module->optionalSymbol("heddle_module_simulation_report"))();
+  Result<nlohmann::json> report = parseStrictJson(text, "report");
+  std::free(text);
+  reinterpret_cast<heddle_simulation_reset_fn>(
+      module->optionalSymbol("heddle_module_simulation_reset"))();
+  EXPECT_TRUE(report) << report.error();
+  return report ? (*report)["kernels"] : nlohmann::json::array();
 }
 
 Outcome Program::invoke(const std::string &name, const std::vector<Array *> &arguments,

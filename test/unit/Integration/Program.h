@@ -7,14 +7,40 @@
 #include "EntryText.h"
 #include "Module.h"
 #include "heddle/Pipelines/Pipelines.h"
+#include "heddle/TensorIO/StrictJson.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
+
+#include <gtest/gtest.h>
 
 namespace heddle::test {
 
 /// The CPU variants that this machine can run, the best one last. Prints which it can't.
 const std::vector<std::string> &hostVariants();
+
+/// One way to compile a program.
+struct Way {
+  /// A CPU variant, by default the best of this machine, or a simulated target such as "sim-sm_80".
+  Way(std::string target = hostVariants().back(), KernelSource kernels = defaultKernels)
+      : target(std::move(target)), kernels(kernels) {}
+  Way(const char *target) : Way(std::string(target)) {}
+
+  bool isSimulated() const;
+  /// One word, for messages and names of tests.
+  std::string text() const;
+
+  std::string target;
+  KernelSource kernels;
+  tile::DotPrecision f32Products = tile::DotPrecision::TF32x3; // simulated
+  int64_t sharedBytes = 0; // simulated: what a CTA may have; 0: as much as the chip has
+};
+
+/// Tile kernels on the best CPU variant of this machine, and as GPU kernels in the simulator.
+const std::vector<Way> &kernelWays();
+
+/// Names tests that have a Way as their parameter.
+std::string nameOfWay(const testing::TestParamInfo<Way> &info);
 
 /// Status and message of a call.
 struct Outcome {
@@ -28,14 +54,12 @@ public:
   void add(const goldens::EntryText &entry) { text += entry.text(); }
   void add(const std::string &entries) { text += entries; }
 
-  /// Compiles for one CPU variant, by default the best of this machine, or for a simulated target such as "sim-sm_80". Failures are
-  /// gtest failures.
-  bool compile(const std::string &variant = hostVariants().back(),
-               KernelSource kernels = defaultKernels);
+  /// Failures are gtest failures.
+  bool compile(const Way &way = {});
   /// The same for a module that was imported.
-  bool compile(mlir::OwningOpRef<mlir::ModuleOp> module,
-               const std::string &variant = hostVariants().back(),
-               KernelSource kernels = defaultKernels);
+  bool compile(mlir::OwningOpRef<mlir::ModuleOp> module, const Way &way = {});
+  /// The errors where some are expected, else "".
+  std::string tryCompile(const Way &way);
 
   /// Calls an entry with its arguments in order and as much workspace as it asks for.
   Outcome tryCall(const std::string &entry, const std::vector<Array *> &arguments,
@@ -47,7 +71,12 @@ public:
   Outcome callWithLess(const std::string &entry, const std::vector<Array *> &arguments,
                        uint64_t missingBytes) const;
 
+  /// Of a simulated program: the order of its threads from now on, 0 the rising one; and what happened since the last time.
+  void setOrder(uint64_t seed) const;
+  nlohmann::json takeReport() const;
+
 private:
+  Status load(mlir::ModuleOp module, const Way &way);
   Outcome invoke(const std::string &entry, const std::vector<Array *> &arguments, int32_t threads,
                  uint64_t missingBytes) const;
 

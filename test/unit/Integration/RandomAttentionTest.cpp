@@ -1,122 +1,237 @@
-//===- RandomAttentionTest.cpp - random attention against its formula -----===//
+//===- RandomAttentionTest.cpp - random attention, several ways -----------===//
 //
-// A configuration is a function of its number and the seed. A failure prints
-// the command that runs this configuration alone; HEDDLE_RANDOM_SEED=N gives
-// other configurations.
+// Each configuration is compiled by its formula and as tile kernels for CPUs, and
+// as GPU kernels that the simulator runs with all checks on; each call of it goes
+// to all of them, and has to give what the formula gives in float64.
+//
+// A configuration is a function of its number and the seed. A failure prints the
+// command that runs this one alone. HEDDLE_RANDOM_SEED=N gives other
+// configurations, HEDDLE_RANDOM_CASES=N more or fewer.
 //
 //===----------------------------------------------------------------------===//
 
 #include "AttentionSpec.h"
-
-#include "heddle/Target/CPUVariants.h"
 
 #include <gtest/gtest.h>
 
 using namespace heddle;
 using namespace heddle::test;
 
-static constexpr int64_t kSpecs = 50;
-static constexpr int64_t kCallsPerSpec = 5;
+static constexpr int64_t kCallsPerSpec = 6;
+static constexpr int64_t kDefaultCases = 360;
+/// Configurations that are compiled at once.
+static constexpr int64_t kSpecsPerProgram = 30;
 static constexpr const char *kNumberVariable = "HEDDLE_RANDOM_ATTENTION";
 
-static AttentionSpec randomSpec(Random &random) {
+template <typename T, size_t N> static const T &pick(Random &random, const T (&list)[N]) {
+  return list[random.integer(0, int64_t(N) - 1)];
+}
+
+namespace {
+/// A spec, and how a GPU multiplies its f32 operands.
+struct RandomSpec {
   AttentionSpec spec;
-  const DType types[] = {DType::F32, DType::F16, DType::BF16};
-  spec.type = types[random.integer(0, 2)];
-  spec.keyHeads = random.integer(1, 3);
-  spec.heads = spec.keyHeads * random.integer(1, 4);
-  const int64_t dims[] = {1, 5, 8, 16, 24, 33, 40, 64};
-  spec.keyDim = dims[random.integer(0, 7)];
-  spec.valueDim = random.chance(0.5) ? spec.keyDim : dims[random.integer(0, 7)];
+  tile::DotPrecision f32Products;
+};
+
+using Dims = std::pair<int64_t, int64_t>;
+} // namespace
+
+static Dims randomDims(Random &random, DType type) {
+  static const int64_t small[] = {1, 5, 8, 16, 24, 33, 36, 40, 56, 64};
+  static const int64_t middle[] = {72, 80, 96, 112, 128};
+  static const Dims large[] = {{160, 160}, {192, 192}, {224, 224}, {256, 256},
+                               {512, 512}, {192, 128}, {576, 512}};
+  double size = random.real(0, 1);
+  // Kernels for f32 with large heads take long to compile; HeadsTest has them all.
+  if (size > 0.92 && type != DType::F32)
+    return pick(random, large);
+  if (size > 0.75) {
+    int64_t dim = pick(random, middle);
+    return {dim, dim};
+  }
+  int64_t keyDim = pick(random, small);
+  return {keyDim, random.chance(0.7) ? keyDim : pick(random, small)};
+}
+
+static std::array<bool, 4> randomBroadcast(Random &random) {
+  std::array<bool, 4> full;
+  for (bool &each : full)
+    each = random.chance(0.6);
+  return full;
+}
+
+static RandomSpec randomSpec(Random &random) {
+  static const DType types[] = {DType::F16, DType::F16, DType::BF16, DType::F32, DType::F32};
+  static const Dims ratios[] = {{20, 4}, {24, 4}, {28, 4}, {40, 4}, {64, 4}, {71, 1}};
+  AttentionSpec spec;
+  spec.type = pick(random, types);
+  std::tie(spec.keyDim, spec.valueDim) = randomDims(random, spec.type);
+  if (random.chance(0.1)) {
+    std::tie(spec.heads, spec.keyHeads) = pick(random, ratios);
+  } else {
+    spec.keyHeads = random.integer(1, 3);
+    spec.heads = spec.keyHeads * random.integer(1, 3);
+  }
   spec.rule.causal = random.chance(0.5);
   if (random.chance(0.4)) {
-    spec.rule.left = random.integer(-1, 6);
-    spec.rule.right = random.integer(-1, 4);
+    static const int64_t limits[] = {-1, 0, 1, 3, 6, 15, 16, 31, 63, 64, 100};
+    spec.rule.left = pick(random, limits);
+    spec.rule.right = pick(random, limits);
   }
   if (random.chance(0.25))
     spec.rule.softcap = random.real(0.5, 8);
-  spec.dynamicDims = random.chance(0.15);
+  spec.dynamicDims = random.chance(0.05);
+  // Scores stay within what random values of any head dimension give.
   if (spec.dynamicDims || random.chance(0.3))
-    spec.rule.scale = random.real(0.05, 0.8);
-  auto broadcast = [&] {
-    std::array<bool, 4> full;
-    for (bool &each : full)
-      each = random.chance(0.6);
-    return full;
-  };
+    spec.rule.scale = random.real(0.3, 2) / std::sqrt(double(spec.keyDim));
   if (random.chance(0.3))
-    spec.bias = broadcast();
+    spec.bias = randomBroadcast(random);
   if (random.chance(0.3))
-    spec.mask = broadcast();
+    spec.mask = randomBroadcast(random);
   spec.biasType = random.chance(0.5) ? spec.type : DType::F32;
   spec.sinks = random.chance(0.25);
   spec.sinksType = random.chance(0.5) ? spec.type : DType::F32;
   spec.lengths = random.chance(0.35);
   spec.lengthsType = random.chance(0.5) ? DType::I32 : DType::I64;
   spec.slopesRank = random.chance(0.2) ? int(random.integer(1, 2)) : 0;
-  if (random.chance(0.2)) {
-    spec.keyType = types[random.integer(0, 2)];
-    spec.valueType = types[random.integer(0, 2)];
+  if (random.chance(0.1)) {
+    spec.keyType = pick(random, types);
+    spec.valueType = pick(random, types);
   }
-  return spec;
+  // Small blocks: several of each kind in short sequences, and kernels that compile fast.
+  if (random.chance(spec.keyDim > 64 ? 0.3 : 0.6)) {
+    static const std::array<int64_t, 2> blocks[] = {{16, 16}, {32, 16}, {16, 64}, {64, 32},
+                                                    {32, 80}, {64, 16}, {128, 32}};
+    spec.block = pick(random, blocks);
+  }
+  bool ieee = spec.type == DType::F32 && random.chance(0.3);
+  return {spec, ieee ? tile::DotPrecision::IEEE : tile::DotPrecision::TF32x3};
 }
 
-static AttentionExtents randomExtents(Random &random) {
+/// All pairs of these lengths come in turn, unless the heads are many; sometimes other ones.
+static AttentionExtents randomExtents(Random &random, int64_t number, const AttentionSpec &spec) {
+  static const int64_t lengths[] = {0, 1, 17, 64, 65, 257};
   AttentionExtents extents;
-  extents.batch = random.integer(1, 3);
-  extents.queries = random.chance(0.3) ? 1 : random.integer(0, 21);
-  extents.keys = random.chance(0.2) ? extents.queries : random.integer(0, 40);
-  if (random.chance(0.15)) {
-    extents.queries = random.integer(0, 80);
-    extents.keys = random.integer(0, 300);
+  int64_t pair = number * 7 % 36;
+  extents.queries = lengths[pair / 6];
+  extents.keys = lengths[pair % 6];
+  extents.batch = random.integer(1, 2);
+  if (random.chance(0.25)) {
+    extents.batch = random.integer(0, 3);
+    extents.queries = random.integer(0, 40);
+    extents.keys = random.integer(0, 150);
   }
+  const int64_t most = 4 << 20;
+  auto work = [&] {
+    return extents.batch * spec.heads * extents.queries * extents.keys * spec.keyDim;
+  };
+  if (work() > most)
+    extents.batch = 1;
+  if (work() > most)
+    extents.queries = std::min<int64_t>(extents.queries, spec.heads > 9 ? 3 : 65);
+  if (work() > most)
+    extents.keys = std::min<int64_t>(extents.keys, 65);
   return extents;
 }
 
-/// Kernels for GPUs have a static head dimension.
-static bool isSupported(const AttentionSpec &spec, const std::string &variant) {
-  return lookupCPUVariant(variant) || !spec.dynamicDims;
+static AttentionMemory randomMemory(Random &random) {
+  static const AttentionMemory memories[] = {
+      AttentionMemory::Dense,      AttentionMemory::Dense,      AttentionMemory::Fused,
+      AttentionMemory::PaddedRows, AttentionMemory::HeadsFirst, AttentionMemory::SharedKeyHead};
+  return pick(random, memories);
 }
 
-/// Configurations of one CPU variant or simulated target; number = spec * kCallsPerSpec + call.
-static void checkAll(const std::string &variant, KernelSource kernels, int64_t seed,
-                     std::optional<int64_t> only) {
-  Program program;
-  std::vector<AttentionSpec> specs;
-  for (int64_t i = 0; i < kSpecs; ++i) {
-    Random random(seed * 1000 + i);
-    specs.push_back(randomSpec(random));
-    if (isSupported(specs.back(), variant) && (!only || *only / kCallsPerSpec == i))
-      program.add(specs.back().entry("spec" + std::to_string(i)));
+namespace {
+/// Configurations of one range of numbers, compiled several ways.
+class RandomPrograms {
+public:
+  RandomPrograms(int64_t seed, int64_t firstSpec, int64_t endSpec);
+
+  /// Number = spec * kCallsPerSpec + call.
+  void check(int64_t number);
+
+private:
+  /// Kernels for GPUs have static head dimensions, and one way for all products of f32.
+  static bool takes(const Way &way, const RandomSpec &spec) {
+    return !way.isSimulated() || (!spec.spec.dynamicDims && spec.f32Products == way.f32Products);
   }
-  if (!program.compile(variant, kernels))
-    return;
-  for (int64_t number = 0; number < kSpecs * kCallsPerSpec; ++number) {
-    if (only && *only != number)
+
+  int64_t seed, firstSpec;
+  std::vector<RandomSpec> specs;
+  std::vector<std::pair<Way, Program>> programs;
+};
+} // namespace
+
+static std::vector<Way> randomWays() {
+  std::vector<Way> ways;
+  for (const std::string &variant : hostVariants())
+    ways.push_back(Way(variant, KernelSource::Tile));
+  ways.push_back(Way(hostVariants().back(), KernelSource::Reference));
+  for (tile::DotPrecision products : {tile::DotPrecision::TF32x3, tile::DotPrecision::IEEE}) {
+    ways.push_back("sim-sm_80");
+    ways.back().f32Products = products;
+  }
+  return ways;
+}
+
+RandomPrograms::RandomPrograms(int64_t seed, int64_t firstSpec, int64_t endSpec)
+    : seed(seed), firstSpec(firstSpec) {
+  for (int64_t i = firstSpec; i < endSpec; ++i) {
+    Random random(seed * 1000003 + i);
+    specs.push_back(randomSpec(random));
+  }
+  for (const Way &way : randomWays()) {
+    Program program;
+    bool isEmpty = true;
+    for (auto [i, spec] : llvm::enumerate(specs))
+      if (takes(way, spec)) {
+        program.add(spec.spec.entry("spec" + std::to_string(i)));
+        isEmpty = false;
+      }
+    if (!isEmpty && program.compile(way))
+      programs.push_back({way, std::move(program)});
+  }
+}
+
+void RandomPrograms::check(int64_t number) {
+  size_t which = size_t(number / kCallsPerSpec - firstSpec);
+  const AttentionSpec &spec = specs[which].spec;
+  Random random(seed * 1000000007 + number);
+  AttentionExtents extents = randomExtents(random, number, spec);
+  AttentionInputs inputs = AttentionInputs::random(spec, extents, random);
+  AttentionMemory memory = randomMemory(random);
+  inputs.moveTo(memory);
+  AttentionExpectation expected(spec, inputs);
+  for (auto &[way, program] : programs) {
+    if (!takes(way, specs[which]))
       continue;
-    const AttentionSpec &spec = specs[size_t(number / kCallsPerSpec)];
-    if (!isSupported(spec, variant))
-      continue;
-    Random random(seed * 1000000 + number);
-    AttentionExtents extents = randomExtents(random);
-    AttentionInputs inputs = AttentionInputs::random(spec, extents, random);
+    if (way.isSimulated())
+      program.setOrder(uint64_t(number));
     std::string reproducer =
         "HEDDLE_RANDOM_SEED=" + std::to_string(seed) + " " + kNumberVariable + "=" +
-        std::to_string(number) + " IntegrationTests --gtest_filter=RandomAttention.* # " + variant +
-        (kernels == KernelSource::Tile ? " tile" : " reference") +
-        " B=" + std::to_string(extents.batch) + " Lq=" + std::to_string(extents.queries) +
-        " Lk=" + std::to_string(extents.keys);
-    checkAttention(program, "spec" + std::to_string(number / kCallsPerSpec), spec, inputs,
-                   reproducer);
+        std::to_string(number) + " IntegrationTests --gtest_filter=RandomAttention.* # " +
+        way.text() + " B=" + std::to_string(extents.batch) +
+        " Lq=" + std::to_string(extents.queries) + " Lk=" + std::to_string(extents.keys) +
+        " memory=" + std::to_string(int(memory));
+    SCOPED_TRACE(reproducer);
+    AttentionOutputs outputs = callAttention(program, "spec" + std::to_string(which), spec, inputs);
+    compareAttention(outputs, expected, spec, way.text());
   }
 }
 
-TEST(RandomAttention, SimulatedKernelsAgreeWithTheFormula) {
-  checkAll("sim-sm_80", KernelSource::Tile, randomSeed(), numberFromEnvironment(kNumberVariable));
-}
-
-TEST(RandomAttention, AgreesWithTheFormula) {
-  for (const std::string &variant : hostVariants())
-    for (KernelSource kernels : {KernelSource::Tile, KernelSource::Reference})
-      checkAll(variant, kernels, randomSeed(), numberFromEnvironment(kNumberVariable));
+TEST(RandomAttention, AllWaysAgreeWithTheFormula) {
+  int64_t seed = randomSeed();
+  if (std::optional<int64_t> only = numberFromEnvironment(kNumberVariable)) {
+    int64_t spec = *only / kCallsPerSpec;
+    return RandomPrograms(seed, spec, spec + 1).check(*only);
+  }
+  int64_t cases = numberFromEnvironment("HEDDLE_RANDOM_CASES").value_or(kDefaultCases);
+  for (int64_t first = 0; first * kCallsPerSpec < cases; first += kSpecsPerProgram) {
+    int64_t end = std::min(first + kSpecsPerProgram, (cases + kCallsPerSpec - 1) / kCallsPerSpec);
+    RandomPrograms programs(seed, first, end);
+    for (int64_t number = first * kCallsPerSpec; number < std::min(cases, end * kCallsPerSpec);
+         ++number)
+      programs.check(number);
+  }
 }

@@ -58,7 +58,8 @@ void SimtProgram::compile(const std::string &text) {
   path = file.str().str();
   std::vector<std::string> objects{*object};
   std::vector<std::string> exported{"heddle_sim_kernel.k", "heddle_sim_launch",
-                                    "heddle_sim_release", "heddle_sim_default_options"};
+                                    "heddle_sim_release", "heddle_sim_default_options",
+                                    "heddle_rt_launch_simulated"};
   llvm::Error error = linkSharedObject({objects, exported, /*withSimulator=*/true}, "k.so", path);
   ASSERT_FALSE(bool(error)) << llvm::toString(std::move(error));
   library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -72,17 +73,17 @@ SimtProgram::~SimtProgram() {
     llvm::sys::fs::remove(path);
 }
 
+void *SimtProgram::find(const char *name) const { return library ? dlsym(library, name) : nullptr; }
+
 SimtResult SimtProgram::run(const SimtLaunch &launch, std::vector<SimtBuffer> buffers,
                             std::vector<int32_t> scalars) const {
   SimtResult result;
   if (!library)
     return result; // the constructor has failed the test
-  auto symbol = [&](const char *name) { return dlsym(library, name); };
-  auto start = reinterpret_cast<decltype(&heddle_sim_launch)>(symbol("heddle_sim_launch"));
-  auto release = reinterpret_cast<decltype(&heddle_sim_release)>(symbol("heddle_sim_release"));
-  auto defaults =
-      reinterpret_cast<decltype(&heddle_sim_default_options)>(symbol("heddle_sim_default_options"));
-  auto *kernel = static_cast<const heddle_sim_kernel *>(symbol("heddle_sim_kernel.k"));
+  auto start = symbol<decltype(&heddle_sim_launch)>("heddle_sim_launch");
+  auto release = symbol<decltype(&heddle_sim_release)>("heddle_sim_release");
+  auto defaults = symbol<decltype(&heddle_sim_default_options)>("heddle_sim_default_options");
+  auto *kernel = symbol<const heddle_sim_kernel *>("heddle_sim_kernel.k");
 
   std::vector<heddle_sim_buffer> ranges;
   std::vector<void *> args;

@@ -54,8 +54,14 @@ public:
   SimtResult run(const SimtLaunch &launch, std::vector<SimtBuffer> buffers,
                  std::vector<int32_t> scalars = {}) const;
 
+  /// A function or constant of the module's, for `Symbol = decltype(&f)`; null if there is none.
+  template <typename Symbol> Symbol symbol(const char *name) const {
+    return reinterpret_cast<Symbol>(find(name));
+  }
+
 private:
   void compile(const std::string &text);
+  void *find(const char *name) const;
 
   std::string path;
   void *library = nullptr;

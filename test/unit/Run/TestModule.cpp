@@ -4,9 +4,14 @@
 // modulo the vocabulary of 11, and an entry `scale` that computes y = x * w in parallel tasks. The
 // decoder keeps the tokens in its cache, so wrong sharing of caches changes the result.
 //
+// It answers as if `scale` were a simulated kernel, which has a defect with the seed 13.
+//
 //===----------------------------------------------------------------------===//
 
 #include "heddle/Runtime/ModuleRuntime.h"
+#include "heddle/Runtime/heddle_simulation.h"
+#include <stdlib.h>
+#include <string.h>
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -38,6 +43,9 @@ constexpr int64_t scaleTable[] = {15, 3, 2,         21, 64,            //
                                   58, 0, fileFloat, 32, 0,  2, -1, -2, // x [B, D]
                                   60, 0, fileFloat, 32, 0,  1, -2,     // w [D]
                                   62, 1, fileFloat, 32, 0,  2, -1, -2};
+
+uint64_t simulationSeed = 0;
+uint32_t simulationChecks = 0;
 
 /// A memref descriptor, read in place.
 template <typename T> struct MemRef {
@@ -113,11 +121,29 @@ EXPORT int32_t scale(heddle_context *ctx, DLTensor **args, int32_t count) {
   if (int32_t status =
           heddle_rt_bind(ctx, scaleTable, strings, args, count, descriptors, symbols, 0))
     return status;
+  if (simulationSeed == 13 && (simulationChecks & HEDDLE_SIM_CHECK_RACES))
+    return heddle_rt_fail(ctx, HEDDLE_DEVICE_ERROR, "scale", "simulated kernel 'k': race", nullptr,
+                          0);
   heddle_rt_parallel_for(ctx, symbols[0], scaleRows, descriptors);
   return HEDDLE_OK;
 }
 EXPORT int32_t scale_workspace(heddle_context *ctx, DLTensor **args, int32_t n, uint64_t *bytes) {
   return workspaceOf(ctx, scaleTable, args, n, bytes, 0);
+}
+
+EXPORT void heddle_module_simulation_options(const heddle_sim_options *options) {
+  simulationSeed = options->seed;
+  simulationChecks = options->check;
+}
+EXPORT char *heddle_module_simulation_report(void) {
+  return strdup(simulationSeed == 13 && (simulationChecks & HEDDLE_SIM_CHECK_RACES)
+                    ? R"({"kernels": [{"name": "k", "launches": 1, "defects": 3, "ops": [],
+"reports": [{"kind": "race", "text": "race of two threads"}, {"kind": "trap", "text": "a trap"}]}]})"
+                    : R"({"kernels": [{"name": "k", "launches": 2, "ctas": 6, "threads": 128,
+"shared_bytes": 512, "defects": 0, "total": {"warp_instructions": 12, "global_load_bytes": 96,
+"global_load_sectors": 4}, "instructions": {"load_global": 12}, "ops": [{"name": "load at a:1",
+"class": "load_global", "sites": 2, "warp_instructions": 12, "global_load_bytes": 96,
+"global_load_sectors": 4}], "reports": []}]})");
 }
 
 EXPORT int32_t heddle_module_abi_version(void) { return HEDDLE_ABI_VERSION; }

@@ -22,6 +22,30 @@ KernelInterpreter::Place KernelInterpreter::placeOf(Value buffer) {
   return {buffer.getDefiningOp(), 0};
 }
 
+std::pair<int64_t, int64_t> KernelInterpreter::bytesOf(const Place &place) {
+  auto alloc = cast<AllocOp>(place.first);
+  BufferType type = alloc.getBuffer().getType();
+  int64_t begin = int64_t(*alloc.getOffset()) + place.second * type.getSlotBytes();
+  return {begin, begin + type.getTileBytes()};
+}
+
+bool KernelInterpreter::claim(Operation &op, const Place &place) {
+  if (memory[place].inFlight)
+    return fail(op, "writes where a copy is in flight");
+  if (!cast<AllocOp>(place.first).getOffset())
+    return true;
+  auto [begin, end] = bytesOf(place);
+  for (auto &[other, slot] : memory) {
+    auto [otherBegin, otherEnd] = bytesOf(other);
+    if (other == place || end <= otherBegin || otherEnd <= begin)
+      continue;
+    if (slot.inFlight)
+      return fail(op, "writes to bytes of a copy in flight");
+    slot.content = ~uint64_t(0);
+  }
+  return true;
+}
+
 uint64_t KernelInterpreter::read(Operation &op, Value operand, bool &ok) {
   if (!isa<BufferType>(operand.getType()))
     return value(operand);
@@ -62,8 +86,8 @@ bool KernelInterpreter::runOperation(Operation &op) {
   if (auto copy = dyn_cast<CopyAsyncOp>(op)) {
     ++copies;
     Place place = placeOf(copy.getBuffer());
-    if (memory[place].inFlight)
-      return fail(op, "copies where a copy is in flight");
+    if (!claim(op, place))
+      return false;
     memory[place].inFlight = true;
     llvm::hash_code content = llvm::hash_value(value(copy.getView()));
     for (Value index : copy.getIndices())
@@ -88,10 +112,10 @@ bool KernelInterpreter::runOperation(Operation &op) {
     return true;
   bool ok = true;
   if (auto store = dyn_cast<StoreOp>(op)) {
-    Slot &slot = memory[placeOf(store.getBuffer())];
-    if (slot.inFlight)
-      return fail(op, "stores where a copy is in flight");
-    slot.content = value(store.getTile());
+    Place place = placeOf(store.getBuffer());
+    if (!claim(op, place))
+      return false;
+    memory[place].content = value(store.getTile());
     return true;
   }
 

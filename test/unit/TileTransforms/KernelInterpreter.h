@@ -2,7 +2,8 @@
 //
 // One thread of a kernel, with a number in place of each tile: what an operation gives is a hash of its name and of what it was given,
 // and a copied tile one of its place in memory. Two kernels that store equal numbers at equal places compute the same. A copy arrives as
-// late as it may, at the wait for its group; until then its buffer holds nothing that may be read or written.
+// late as it may, at the wait for its group; until then its buffer holds nothing that may be read or written. Where buffers have offsets,
+// what is written to one is gone from others that share its bytes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,8 +43,10 @@ private:
   bool runOperation(mlir::Operation &op);
   bool runLoop(mlir::scf::ForOp loop);
   bool fail(mlir::Operation &op, const char *what);
-  /// The place of a buffer, and what is there.
   Place placeOf(mlir::Value buffer);
+  static std::pair<int64_t, int64_t> bytesOf(const Place &place);
+  /// Makes a place ready to be written. False if a copy to its bytes is in flight.
+  bool claim(mlir::Operation &op, const Place &place);
   uint64_t read(mlir::Operation &op, mlir::Value operand, bool &ok);
   uint64_t &value(mlir::Value value) { return values[value.getAsOpaquePointer()]; }
 

@@ -44,13 +44,28 @@ public:
   std::string text() {
     numBuffers = 1 + below(4);
     step = one({"%c1", "%c3", "%c64"});
-    if (chance(50))
-      copyAndRead("%begin", one({"0", "1"}) == "0");
-    block("%acc0", "%begin", 0);
+    // Then buffers may be read before and behind the copies of a loop, too.
+    isFilled = chance(40);
+    outside = buffer(numBuffers);
+    for (int64_t i = 0; isFilled && i <= numBuffers; ++i) {
+      std::string tile = fresh();
+      line(tile + " = arith.constant dense<" + std::to_string(i) + ".0> : tensor<16x16xf32>");
+      line("tile_nv.store " + tile + ", " + buffer(i) + " : tensor<16x16xf32>, !tile");
+    }
+    std::string acc = "%acc0";
+    hasOutside = chance(60);
+    if (hasOutside) {
+      copy("%begin", outside);
+      line("tile_nv.commit_group\ntile_nv.wait_group 0");
+      if (chance(50))
+        acc = use(acc, outside);
+    }
+    block(acc, "%begin", 0);
+
     std::string text = aliases;
     text += "tile.kernel @random(%m0: memref<?x16xf32>, %m1: memref<?x16xf32>, %o: "
-            "memref<?x16xf32>, %begin: index, %end: index, "
-            "%flag: i1) config <block = [16, 16], stages = " +
+            "memref<?x16xf32>, %begin: index, %end: index, %flag: i1) config <block = [16, 16], "
+            "stages = " +
             std::to_string(stages) + ", warps = 2> {\n";
     for (int64_t c : {0, 1, 3, 64, 7})
       text += "%c" + std::to_string(c) + " = arith.constant " + std::to_string(c) + " : index\n";
@@ -59,37 +74,35 @@ public:
       text += std::string("%view") + view + " = tile.view %m" + view +
               "[:, :] : memref<?x16xf32> -> !view\n";
     text += "%out = tile.view %o[:, :] : memref<?x16xf32> -> !view\n";
-    for (int64_t i = 0; i < numBuffers + 1; ++i)
-      text += "%b" + std::to_string(i) + " = tile_nv.alloc : !tile\n";
+    for (int64_t i = 0; i < numBuffers + 3; ++i)
+      text += buffer(i) + " = tile_nv.alloc : !tile\n";
     return text + body + "tile.return\n}\n";
   }
 
 private:
-  void copy(const std::string &index, const std::string &buffer, bool grouped) {
+  static std::string buffer(int64_t number) { return "%b" + std::to_string(number); }
+
+  void copy(const std::string &index, const std::string &buffer) {
     std::string row = index;
     if (chance(50)) {
       row = fresh();
       line(row + " = arith.muli " + index + ", " + one({"%c3", "%c7"}) + " : index");
     }
-    if (chance(10))
+    if (chance(15))
       row = "%c7";
     line("tile_nv.copy_async %view" + one({"0", "1"}) + "[" + row + ", %c0] to " + buffer +
          (chance(50) ? " bounded" : "") + " : !view, !tile");
-    line("tile_nv.commit_group");
-    if (!grouped)
-      line("tile_nv.wait_group 0");
-  }
-
-  /// A copy outside of loops.
-  void copyAndRead(const std::string &index, bool read) {
-    std::string buffer = "%b" + std::to_string(numBuffers), tile = fresh();
-    copy(index, buffer, false);
-    if (read)
-      line(tile + " = tile_nv.load " + buffer + " : !tile -> tensor<16x16xf32>");
   }
 
   std::string use(const std::string &acc, const std::string &buffer) {
     std::string result = fresh();
+    if (chance(25)) {
+      // Through one of two buffers that nothing else uses.
+      std::string scratch = this->buffer(numBuffers + 1 + below(2));
+      line("tile_nv.store " + acc + ", " + scratch + " : tensor<16x16xf32>, !tile");
+      line(result + " = tile_nv.load " + scratch + " : !tile -> tensor<16x16xf32>");
+      return result;
+    }
     if (chance(60)) {
       line(result + " = tile_nv.dot " + acc + ", " + buffer + ", " + acc +
            " : tensor<16x16xf32>, !tile -> tensor<16x16xf32>");
@@ -106,7 +119,7 @@ private:
            " : tensor<16x16xf32>\n}");
       return result;
     }
-    line(result + " = arith.addf " + acc + ", " + loaded + " : tensor<16x16xf32>");
+    line(result + " = arith.subf " + acc + ", " + loaded + " : tensor<16x16xf32>");
     return result;
   }
 
@@ -114,12 +127,14 @@ private:
   std::string block(std::string acc, const std::string &begin, int depth) {
     for (int64_t loops = 1 + below(depth == 0 ? 3 : 1); loops > 0; --loops) {
       std::string result = fresh(), iv = fresh(), carried = fresh();
-      std::string end = depth == 0 ? "%end" : one({"%end", "%c3", "%c7"});
-      line(result + " = scf.for " + iv + " = " + begin + " to " + end + " step " + step +
+      std::string first = chance(20) ? "%c1" : begin, end = one({"%end", "%end", "%c3", "%c7"});
+      line(result + " = scf.for " + iv + " = " + first + " to " + end + " step " + step +
            " iter_args(" + carried + " = " + acc + ") -> tensor<16x16xf32> {");
       acc = trip(carried, iv, depth);
       line("scf.yield " + acc + " : tensor<16x16xf32>\n}");
       acc = result;
+      if (isFilled && chance(50))
+        acc = use(acc, buffer(below(numBuffers)));
       line("tile.store " + acc + ", %out[" + begin + ", %c0] : tensor<16x16xf32>, !view");
     }
     return acc;
@@ -129,25 +144,34 @@ private:
     std::vector<std::string> buffers;
     for (int64_t i = 0; i < numBuffers; ++i)
       if (chance(70))
-        buffers.push_back("%b" + std::to_string(i));
-    bool grouped = chance(20);
-    if (grouped) {
-      for (const std::string &buffer : buffers)
-        copy(iv, buffer, true);
-      line("tile_nv.wait_group 0");
-    }
-    bool nested = false;
-    for (const std::string &buffer : buffers) {
-      if (!grouped)
-        copy(iv, buffer, false);
-      for (int64_t uses = 1 + below(2); uses > 0; --uses)
-        acc = use(acc, buffer);
-      if (depth == 0 && !nested && chance(20)) {
-        acc = block(acc, iv, 1);
-        nested = true;
-        // The inner loop may have filled the buffers anew.
-        break;
+        buffers.push_back(buffer(i));
+    if (hasOutside && chance(40))
+      acc = use(acc, outside);
+    if (isFilled && chance(20))
+      acc = use(acc, buffer(below(numBuffers)));
+    // All copies first, and one wait for each or for all; or a copy and its wait before each use.
+    bool first = chance(30), one = chance(50);
+    if (first)
+      for (const std::string &target : buffers) {
+        copy(iv, target);
+        line("tile_nv.commit_group");
       }
+    if (first && one)
+      line("tile_nv.wait_group 0");
+    for (size_t i = 0; i < buffers.size(); ++i) {
+      if (first && !one)
+        line("tile_nv.wait_group " + std::to_string(buffers.size() - 1 - i));
+      if (!first) {
+        copy(iv, buffers[i]);
+        line("tile_nv.commit_group\ntile_nv.wait_group 0");
+      }
+      for (int64_t uses = 1 + below(2); uses > 0; --uses)
+        acc = use(acc, buffers[i]);
+      if (i > 0 && chance(20))
+        acc = use(acc, buffers[below(i)]);
+      // A loop inside of the trip may fill the buffers anew: nothing is read behind it.
+      if (depth == 0 && (!first || i + 1 == buffers.size()) && chance(20))
+        return block(acc, iv, 1);
       if (chance(40)) {
         std::string next = fresh();
         line(next + " = math.exp2 " + acc + " : tensor<16x16xf32>");
@@ -160,7 +184,8 @@ private:
   }
 
   int64_t stages, numBuffers = 0;
-  std::string step;
+  bool isFilled = false, hasOutside = false;
+  std::string step, outside;
 };
 
 class AccessingKernel : Writer {

@@ -91,6 +91,44 @@ TEST_F(SyncTest, EachBarrierAndWaitOfAttentionIsNeeded) {
   }
 }
 
+// What is copied in one trip is waited for two trips later, with nothing copied before the loop: a barrier is needed behind the wait, which
+// only shows in the third trip.
+TEST_F(SyncTest, RingWithoutPrologue) {
+  OwningOpRef<ModuleOp> module = parse(R"(
+#tile = #tile.layout<8x8, offset = [(0, 1), (0, 2), (0, 4), (1, 0), (2, 0), (4, 0)]>
+!ring = !tile_nv.buffer<8x8xf32, #tile, slots = 4>
+!tile = !tile_nv.buffer<8x8xf32, #tile>
+tile.kernel @ring(%x: memref<?x8xf32>, %n: index) config <block = [8, 8], warps = 2> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c3 = arith.constant 3 : index
+  %view = tile.view %x[:, :] : memref<?x8xf32> -> !tile.view<?x8xf32>
+  %K = tile_nv.alloc offset 0 : !ring
+  %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%read = %c0, %write = %c2) -> (index, index) {
+    tile_nv.wait_group 1
+    %target = tile_nv.slot %K[%write] : !ring -> !tile
+    tile_nv.copy_async %view[%i, %c0] to %target : !tile.view<?x8xf32>, !tile
+    tile_nv.commit_group
+    %now = tile_nv.slot %K[%read] : !ring -> !tile
+    %x0 = tile_nv.load %now : !tile -> tensor<8x8xf32>
+    %r1 = arith.addi %read, %c1 : index
+    %r2 = arith.cmpi eq, %read, %c3 : index
+    %r3 = arith.select %r2, %c0, %r1 : index
+    %w1 = arith.addi %write, %c1 : index
+    %w2 = arith.cmpi eq, %write, %c3 : index
+    %w3 = arith.select %w2, %c0, %w1 : index
+    scf.yield %r3, %w3 : index, index
+  }
+  tile.return
+}
+)");
+  ASSERT_TRUE(run(*module, {createTileInsertSyncPass, createTileVerifySyncPass})) << messages;
+  int64_t barriers = 0;
+  EXPECT_EQ(survivors<BarrierOp>(*module, barriers), 0);
+  EXPECT_EQ(barriers, 1);
+}
+
 // The barriers of kernels of any form satisfy the verifier, which shares no code with what placed them, and finds each one that is
 // taken away. Where a copy in flight is touched, both report it.
 TEST_F(SyncTest, RandomKernels) {

@@ -56,6 +56,10 @@ struct Contraction {
 /// The family of the kernel that can compute a group; nothing if there is none.
 std::optional<KernelFamily> findKernelFamily(const KernelGroup &group);
 
+/// Lets a rotation whose frequencies depend on the positions of the call take them from a tensor, which other operations compute. They
+/// compute in f64, and have no kernel.
+void splitLengthDependence(mlir::Operation *op, mlir::RewriterBase &rewriter);
+
 /// Whether the kernels of all attentions that use the result of an operation compute it themselves.
 bool isPartOfAttention(mlir::Operation *op);
 

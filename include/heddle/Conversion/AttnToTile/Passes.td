@@ -34,6 +34,8 @@ def AttnToTilePass : Pass<"attn-to-tile", "mlir::ModuleOp"> {
            [{::llvm::cl::values(
                clEnumValN(::heddle::tile::DotPrecision::IEEE, "ieee", "as f32"),
                clEnumValN(::heddle::tile::DotPrecision::TF32x3, "tf32x3", "as three products of tf32"))}]>,
+    Option<"sharedBytes", "shared-bytes", "int64_t", "0",
+           "shared memory that a CTA may have; 0: as much as the chip has">,
   ];
   let statistics = [
     Statistic<"numDispatches", "num-dispatches", "Operations that became dispatches">,

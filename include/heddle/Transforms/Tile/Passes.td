@@ -110,7 +110,8 @@ def TileSelectConfigPass : Pass<"tile-select-config", "heddle::tile::KernelOp"> 
     ```
   }];
   let options = [
-    Option<"chip", "chip", "std::string", "\"sm_80\"", "GPU that the kernel is made for: sm_80, sm_86, sm_89, sm_90">
+    Option<"chip", "chip", "std::string", "\"sm_80\"", "GPU that the kernel is made for: sm_80, sm_86, sm_89, sm_90">,
+    Option<"sharedBytes", "shared-bytes", "int64_t", "0", "shared memory that a CTA may have; 0: as much as the chip has">
   ];
 }
 
@@ -125,7 +126,20 @@ def TilePipelinePass : Pass<"tile-pipeline", "heddle::tile::KernelOp"> {
 
     ```mlir
     scf.for %n = %begin to %end step %c64 {
-      tile_nv.copy_async %view[%n, %c0] to %ring_slot ...
+      tile_nv.copy_async %view[%n, %c0] to %keys // commit, wait for all
+      %s = tile_nv.dot %q, %keys, %zero
+      %p = math.exp2 %s
+    // becomes
+    scf.if %any {
+      tile_nv.copy_async %view[%begin, %c0] to %keys // commit
+    }
+    scf.for %n = %begin to %end step %c64 {
+      tile_nv.wait_group 0
+      %s = tile_nv.dot %q, %keys, %zero
+      scf.if %more {
+        tile_nv.copy_async %view[%next, %c0] to %keys // commit
+      }
+      %p = math.exp2 %s
     ```
   }];
   let dependentDialects = ["mlir::arith::ArithDialect", "mlir::scf::SCFDialect"];
