@@ -24,6 +24,7 @@ heddle_add_doc(attn-to-linalg-passes include/heddle/Conversion/AttnToLinalg/Pass
 heddle_add_doc(attn-to-tile-passes include/heddle/Conversion/AttnToTile/Passes.td -gen-pass-doc)
 heddle_add_doc(linalg-to-vector-passes include/heddle/Conversion/LinalgToVector/Passes.td -gen-pass-doc)
 heddle_add_doc(nvvm-to-simt-passes include/heddle/Conversion/NVVMToSIMT/Passes.td -gen-pass-doc)
+heddle_add_doc(tile-to-nvvm-passes include/heddle/Conversion/TileToNVVM/Passes.td -gen-pass-doc)
 heddle_add_doc(tile-to-vector-passes include/heddle/Conversion/TileToVector/Passes.td -gen-pass-doc)
 heddle_add_doc(tile-transforms-passes include/heddle/Transforms/Tile/Passes.td -gen-pass-doc)
 heddle_add_doc(transforms-passes include/heddle/Transforms/Passes.td -gen-pass-doc)

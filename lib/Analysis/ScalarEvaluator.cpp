@@ -118,7 +118,8 @@ Extent ScalarEvaluator::computeArithmetic(Operation *op) {
       return std::nullopt;
     return evaluate(*condition ? select.getTrueValue() : select.getFalseValue());
   }
-  if (isa<arith::MinSIOp, arith::MaxSIOp, arith::MinUIOp, arith::MaxUIOp>(op)) {
+  // Something unknown is taken to be as large as an upper bound lets it; a lower bound says nothing.
+  if (isa<arith::MinSIOp, arith::MinUIOp>(op)) {
     Extent a = evaluate(op->getOperand(0)), b = evaluate(op->getOperand(1));
     if (a.has_value() != b.has_value()) {
       assumed = true;

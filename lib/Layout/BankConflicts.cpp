@@ -3,7 +3,6 @@
 #include "heddle/Layout/BankConflicts.h"
 #include "heddle/Layout/LayoutQueries.h"
 #include <algorithm>
-#include <set>
 
 namespace heddle::layout {
 
@@ -20,14 +19,17 @@ static AccessCost costInPhases(const LaneAddresses &addresses, int bytes, size_t
   constexpr int64_t numBanks = 32, bankBytes = 4;
   AccessCost cost;
   cost.requests = 1;
+  std::vector<int64_t> words;
   for (size_t first = 0; first < addresses.size(); first += lanesPerPhase) {
-    std::set<int64_t> words;
+    words.clear();
     for (size_t lane = first; lane < std::min(first + lanesPerPhase, addresses.size()); ++lane)
       if (addresses[lane])
         for (int64_t byte = 0; byte < bytes; byte += bankBytes)
-          words.insert((*addresses[lane] + byte) / bankBytes);
+          words.push_back((*addresses[lane] + byte) / bankBytes);
     if (words.empty())
       continue;
+    std::sort(words.begin(), words.end());
+    words.erase(std::unique(words.begin(), words.end()), words.end());
     int64_t perBank[numBanks] = {};
     for (int64_t word : words)
       ++perBank[word % numBanks];

@@ -52,8 +52,10 @@ void buildKernelsToGPUPipeline(OpPassManager &pm, const KernelsToGPUPipelineOpti
   kernels.chip = target->chip->name.str();
   kernels.sharedBytes = options.sharedBytes;
   buildTileToNVVMPipeline(pm, kernels);
-  pm.addPass(memref::createResolveShapedTypeResultDimsPass());
-  addCleanup(pm);
+  // Entries alone: kernels are finished.
+  OpPassManager &entries = pm.nest<func::FuncOp>();
+  entries.addPass(memref::createResolveShapedTypeResultDimsPass());
+  addCleanup(entries);
   pm.addPass(createPlanWorkspacePass());
   pm.addPass(createLowerRuntimeChecksPass());
   pm.addPass(createLowerGPULaunchesPass({simulated}));

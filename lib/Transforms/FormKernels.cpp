@@ -160,8 +160,7 @@ bool KernelFormer::join(int64_t number, Operation *op) {
     return false;
   // A view costs nothing outside, but what it leads to may.
   KernelGroup alone = groupOf(op);
-  if (!isView(op) &&
-      costs.seconds(joined) >= costs.seconds(groups[number]) + costs.seconds(alone))
+  if (!isView(op) && costs.seconds(joined) >= costs.seconds(groups[number]) + costs.seconds(alone))
     return false;
   assign(number, std::move(joined));
   return true;
@@ -278,7 +277,8 @@ void KernelFormer::outline(const KernelGroup &group) {
   for (Operation *op : group.ops)
     op->moveBefore(body, body->end());
   builder.setInsertionPointToEnd(body);
-  for (auto [output, result] : llvm::zip_equal(SmallVector<Value>(group.outputs), region.getResults()))
+  for (auto [output, result] :
+       llvm::zip_equal(SmallVector<Value>(group.outputs), region.getResults()))
     output.replaceUsesWithIf(
         result, [&](OpOperand &use) { return !region->isProperAncestor(use.getOwner()); });
   scf::YieldOp::create(builder, last->getLoc(), group.outputs);

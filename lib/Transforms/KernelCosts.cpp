@@ -70,8 +70,8 @@ double KernelCosts::seconds(const KernelGroup &group) const {
   llvm::SmallPtrSet<Value, 16> seen;
   for (Operation *op : group.ops) {
     if (!Contraction::match(op))
-      vectorFlops += elements(op->getResult(0)) * flopsPerElement(op) *
-                     (prologue.contains(op) ? repeats : 1);
+      vectorFlops +=
+          elements(op->getResult(0)) * flopsPerElement(op) * (prologue.contains(op) ? repeats : 1);
     auto inits = dyn_cast<DestinationStyleOpInterface>(op);
     for (OpOperand &operand : op->getOpOperands()) {
       Value value = operand.get();
@@ -86,13 +86,13 @@ double KernelCosts::seconds(const KernelGroup &group) const {
   }
   for (Value output : group.outputs) {
     auto append = output.getDefiningOp<attn::KvAppendOp>();
-    moved += bytes(!append                                    ? output
+    moved += bytes(!append                                 ? output
                    : output == append.getUpdatedKeyCache() ? append.getKey()
                                                            : append.getValue());
   }
-  return launchSeconds + std::max({matrixFlops / chip.tensorFlops,
-                                   vectorFlops * tensorAdvantage / chip.tensorFlops,
-                                   moved / chip.memoryBandwidth});
+  return launchSeconds +
+         std::max({matrixFlops / chip.tensorFlops, vectorFlops * tensorAdvantage / chip.tensorFlops,
+                   moved / chip.memoryBandwidth});
 }
 
 } // namespace heddle

@@ -92,15 +92,14 @@ void AppendChecks::emitAll() {
   Value rows = count();
   // 0 <= start <= capacity - n; only then may the table be read. The range would be empty with more rows than fit, which deserves a
   // message of its own.
-  Value capacity = table ? table->capacity(emit)
-                         : extent(operands.getKeyCache(), operands.getValueCache(), 1);
+  Value capacity =
+      table ? table->capacity(emit) : extent(operands.getKeyCache(), operands.getValueCache(), 1);
   requireRoom(rows, capacity);
   Value last = arith::SubIOp::create(emit, capacity, rows);
   attn::RequireRangeOp::create(emit, operands.getStart(), emit.index(0), last, "start");
   if (table)
-    table->requirePages(emit, [&](TensorEmitter &body, Value sequence) {
-      return newRows(body, sequence, rows);
-    });
+    table->requirePages(
+        emit, [&](TensorEmitter &body, Value sequence) { return newRows(body, sequence, rows); });
 }
 
 } // namespace heddle

@@ -20,10 +20,14 @@ struct BlockSizes {
 constexpr BlockSizes cpuBlocks[] = {{256, 64, 64}, {512, 32, 64}, {largestHeadDim, 32, 32}};
 
 /// On GPUs accumulators are in registers, and queries, keys and values in shared memory. The first block that fits is taken.
-constexpr BlockSizes gpuBlocks[] = {{128, 128, 64, 4},           {256, 128, 64, 8},
-                                    {256, 64, 64, 4},            {512, 64, 32, 8},
-                                    {largestHeadDim, 64, 32, 8}, {largestHeadDim, 32, 32, 4},
-                                    {largestHeadDim, 16, 32, 4}, {largestHeadDim, 16, 16, 4}};
+constexpr BlockSizes gpuBlocks[] = {{128, 128, 64, 4},
+                                    {256, 128, 64, 8},
+                                    {256, 64, 64, 4},
+                                    {512, 64, 32, 8},
+                                    {largestHeadDim, 64, 32, 8},
+                                    {largestHeadDim, 32, 32, 4},
+                                    {largestHeadDim, 16, 32, 4},
+                                    {largestHeadDim, 16, 16, 4}};
 
 /// Queries of a one-token call: the rows of one matrix instruction.
 constexpr int64_t leastRows = 16;
@@ -139,18 +143,9 @@ SmallVector<Type> AttentionForm::argumentTypes() const {
 
 Attribute AttentionForm::key() const {
   Builder builder(type(Part::Query).getContext());
-  SmallVector<int64_t> numbers{keyDim,
-                               valueDim,
-                               blockQueries,
-                               blockKeys,
-                               left,
-                               right,
-                               keyColumns,
-                               valueColumns,
-                               warps.value_or(0),
-                               int64_t(precision),
-                               hasAddedKeys,
-                               limitsKeys};
+  SmallVector<int64_t> numbers{
+      keyDim,     valueDim,     blockQueries,      blockKeys,          left,         right,
+      keyColumns, valueColumns, warps.value_or(0), int64_t(precision), hasAddedKeys, limitsKeys};
   SmallVector<Attribute> parts;
   for (RankedTensorType type : types)
     parts.push_back(type ? Attribute(TypeAttr::get(tile::getKernelArgumentType(type)))
@@ -176,7 +171,8 @@ std::optional<AddedKeys> AddedKeys::match(Value kvLen) {
   bool addsElement = sum.getLhs() == element || sum.getRhs() == element;
   if (!addsElement || added.getParentRegion() == &op.getRegion())
     return std::nullopt;
-  if (auto cast = added.getDefiningOp<arith::IndexCastOp>(); cast && cast.getIn().getType().isIndex())
+  if (auto cast = added.getDefiningOp<arith::IndexCastOp>();
+      cast && cast.getIn().getType().isIndex())
     added = cast.getIn();
   return AddedKeys{op.getDpsInputs()[0], added};
 }

@@ -29,7 +29,8 @@ bool isTileArithmetic(Operation *op) {
     return false;
   // A choice by one condition may be between tensors of different extents.
   if (auto select = dyn_cast<arith::SelectOp>(op);
-      select && isa<ShapedType>(select.getType()) && !isa<ShapedType>(select.getCondition().getType()))
+      select && isa<ShapedType>(select.getType()) &&
+      !isa<ShapedType>(select.getCondition().getType()))
     return false;
   if (isa<arith::ArithDialect>(op->getDialect()))
     return OpTrait::hasElementwiseMappableTraits(op);
@@ -78,9 +79,9 @@ bool BlockRules::canCompute(Value tensor, ArrayRef<PlaceKind> at) {
                canCompute(expand.getSrc(), from);
       })
       .Case([&](attn::RmsNormOp norm) {
-        return columnsLast && (isWholeRow(type) || op == walkedNorm) && isNarrowFloat(norm.getInput()) &&
-               isNarrowFloat(norm.getWeight()) && canCompute(norm.getInput(), at) &&
-               canCompute(norm.getWeight(), {PlaceKind::Column});
+        return columnsLast && (isWholeRow(type) || op == walkedNorm) &&
+               isNarrowFloat(norm.getInput()) && isNarrowFloat(norm.getWeight()) &&
+               canCompute(norm.getInput(), at) && canCompute(norm.getWeight(), {PlaceKind::Column});
       })
       .Case([&](attn::RopeOp rope) {
         if (!columnsLast || !isWholeRow(type) || at[2] != PlaceKind::Fixed ||
@@ -95,11 +96,10 @@ bool BlockRules::canCompute(Value tensor, ArrayRef<PlaceKind> at) {
         return canCompute(rope.getInput(), at) &&
                canCompute(rope.getPositions(), ArrayRef<PlaceKind>(positions).take_back(rank));
       })
-      .Case<attn::ActivationOp, attn::GluOp>(
-          [&](auto each) {
-            bool isScalar = count(at, PlaceKind::Fixed) == at.size();
-            return !isScalar && isNarrowFloat(each.getOutput()) && all(each->getOperands());
-          })
+      .Case<attn::ActivationOp, attn::GluOp>([&](auto each) {
+        bool isScalar = count(at, PlaceKind::Fixed) == at.size();
+        return !isScalar && isNarrowFloat(each.getOutput()) && all(each->getOperands());
+      })
       .Case([&](linalg::LinalgOp structured) { return canComputeLinalg(structured, at); })
       .Default([&](Operation *other) {
         return isTileArithmetic(other) && llvm::all_of(other->getOperands(), [&](Value operand) {

@@ -55,12 +55,11 @@ void CacheRows::storeRun(Value tile, Run run, Index firstRow, Value cache,
     Index pageSize = emit.dim(cache, 1);
     Index positions = emit.dim(tables, 1) * pageSize;
     if (!isOneRow) {
-      Value table = tile::ViewOp::create(emit, tables, ValueRange(run.sequence),
-                                         ArrayRef<int64_t>{1});
+      Value table =
+          tile::ViewOp::create(emit, tables, ValueRange(run.sequence), ArrayRef<int64_t>{1});
       Value view = tile::GatherViewOp::create(emit, columnsOf(cache, cacheType), table,
                                               ValueRange(head), min(end, positions),
-                                              /*tableDim=*/0, /*paged=*/true,
-                                              ArrayRef<int64_t>{3});
+                                              /*tableDim=*/0, /*paged=*/true, ArrayRef<int64_t>{3});
       tile::StoreOp::create(emit, tile, view, ValueRange{first + firstRow, zero});
       return;
     }
@@ -69,8 +68,9 @@ void CacheRows::storeRun(Value tile, Run run, Index firstRow, Value cache,
     Index named = emit.loadIndex(tables, ValueRange{run.sequence, position / pageSize});
     page = max(min(named, emit.dim(cache, 0) - 1), 0);
     slot = position % pageSize;
-    Value isThere = arith::AndIOp::create(emit, less(first, positions),
-                                          arith::CmpIOp::create(emit, arith::CmpIPredicate::eq, named, page));
+    Value isThere =
+        arith::AndIOp::create(emit, less(first, positions),
+                              arith::CmpIOp::create(emit, arith::CmpIPredicate::eq, named, page));
     end = emit.index(arith::SelectOp::create(emit, isThere, slot + 1, slot));
   }
   // Not past the capacity, whatever `start` is.
@@ -89,7 +89,8 @@ void CacheRows::storeRun(Value tile, Run run, Index firstRow, Value cache,
 /// The cache with the number of columns that its type knows.
 Value CacheRows::columnsOf(Value cache, RankedTensorType cacheType) {
   TileEmitter &emit = kernel.tiles();
-  SmallVector<OpFoldResult> offsets(4, emit.getIndexAttr(0)), strides(4, emit.getIndexAttr(1)), sizes;
+  SmallVector<OpFoldResult> offsets(4, emit.getIndexAttr(0)), strides(4, emit.getIndexAttr(1)),
+      sizes;
   for (int64_t dim = 0; dim < 3; ++dim)
     sizes.push_back(Value(emit.dim(cache, dim)));
   sizes.push_back(emit.getIndexAttr(cacheType.getDimSize(3)));
@@ -104,9 +105,9 @@ tile::DispatchOp buildAppend(KernelTable &kernels, ImplicitLocOpBuilder &host,
   Value caches[] = {kernel.output(op.getKeyCache()), kernel.output(op.getValueCache())};
   Value key = op.getKey();
   int64_t rowDim = cast<RankedTensorType>(key.getType()).getDimSize(1) == 1 ? 0 : 1;
-  SmallVector<Index> program = kernel.setGrid({GridAxis::blocks(key, rowDim, blockRows),
-                                               GridAxis::blocks(key, 2, 1),
-                                               GridAxis::blocks(key, 1 - rowDim, 1)});
+  SmallVector<Index> program =
+      kernel.setGrid({GridAxis::blocks(key, rowDim, blockRows), GridAxis::blocks(key, 2, 1),
+                      GridAxis::blocks(key, 1 - rowDim, 1)});
   Placement at(4, {PlaceKind::Fixed, program[1]});
   at[rowDim] = {PlaceKind::Row, program[0] * blockRows};
   at[1 - rowDim] = {PlaceKind::Fixed, program[2]};
@@ -118,7 +119,8 @@ tile::DispatchOp buildAppend(KernelTable &kernels, ImplicitLocOpBuilder &host,
        llvm::zip_equal(ValueRange{op.getKey(), op.getValue()}, cacheTensors, caches)) {
     auto type = cast<RankedTensorType>(rows.getType());
     auto cacheType = cast<RankedTensorType>(tensor.getType());
-    BlockShape shape{blockRows, int64_t(llvm::alignTo(std::max<int64_t>(cacheType.getDimSize(3), 1), 16))};
+    BlockShape shape{blockRows,
+                     int64_t(llvm::alignTo(std::max<int64_t>(cacheType.getDimSize(3), 1), 16))};
     Part part = loadBlock(emit, kernel.input(rows), type, at, shape, /*padded=*/true);
     cacheRows.store(part, cache, cacheType, at, shape);
   }

@@ -15,9 +15,7 @@ Value extentOf(ImplicitLocOpBuilder &host, const KernelGroup &group, Value value
   auto size = [&](OpFoldResult extent) {
     return getValueOrCreateConstantIndexOp(host, host.getLoc(), extent);
   };
-  auto same = [&](Value other, int64_t otherDim) {
-    return extentOf(host, group, other, otherDim);
-  };
+  auto same = [&](Value other, int64_t otherDim) { return extentOf(host, group, other, otherDim); };
   Operation *op = value.getDefiningOp();
   if (auto empty = dyn_cast_or_null<tensor::EmptyOp>(op))
     return size(empty.getMixedSizes()[dim]);

@@ -3,6 +3,8 @@
 #include "KernelBuilder.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
+#include "mlir/Transforms/LoopInvariantCodeMotionUtils.h"
 
 using namespace mlir;
 
@@ -19,8 +21,8 @@ KernelBuilder::KernelBuilder(KernelTable &kernels, ImplicitLocOpBuilder &host, S
 
 /// Tensors that are loaded, scalars, and tensors that are stored stand in this order.
 Value KernelBuilder::insertArgument(unsigned position, Value operand) {
-  return kernel.getBody().insertArgument(
-      position, tile::getKernelArgumentType(operand.getType()), operand.getLoc());
+  return kernel.getBody().insertArgument(position, tile::getKernelArgumentType(operand.getType()),
+                                         operand.getLoc());
 }
 
 Value KernelBuilder::input(Value tensor) {
@@ -71,8 +73,7 @@ SmallVector<Index> KernelBuilder::setGrid(ArrayRef<GridAxis> axes) {
     Value count = arith::ConstantIndexOp::create(host, axis.number);
     if (axis.tensor) {
       Value extent = host.createOrFold<tensor::DimOp>(axis.tensor, axis.dim);
-      count =
-          axis.number == 1 ? extent : host.createOrFold<arith::CeilDivUIOp>(extent, count);
+      count = axis.number == 1 ? extent : host.createOrFold<arith::CeilDivUIOp>(extent, count);
     }
     programs = host.createOrFold<arith::MulIOp>(programs, count);
   }
@@ -100,6 +101,8 @@ void KernelBuilder::noteLoops(Value tensor, const Placement &at) {
 
 tile::DispatchOp KernelBuilder::finish(tile::ConfigAttr config, ArrayRef<StringRef> ops) {
   tile::ReturnOp::create(*body);
+  // Views are made where they are used, many of them in loops.
+  kernel.walk([](LoopLikeOpInterface loop) { moveLoopInvariantCode(loop); });
   SmallVector<Type> types(kernel.getBody().getArgumentTypes());
   kernel.setFunctionType(host.getFunctionType(types, {}));
   kernel.setConfigAttr(config);
@@ -109,9 +112,9 @@ tile::DispatchOp KernelBuilder::finish(tile::ConfigAttr config, ArrayRef<StringR
   SmallVector<Value> ins(inputs);
   llvm::append_range(ins, scalars);
   Value one = arith::ConstantIndexOp::create(host, 1);
-  auto dispatch = tile::DispatchOp::create(host, ValueRange(outputs).getTypes(),
-                                           FlatSymbolRefAttr::get(kernel), programs, one, one, ins,
-                                           outputs);
+  auto dispatch =
+      tile::DispatchOp::create(host, ValueRange(outputs).getTypes(), FlatSymbolRefAttr::get(kernel),
+                               programs, one, one, ins, outputs);
   SmallVector<Attribute> noted;
   for (Value tensor : llvm::concat<Value>(inputs, outputs)) {
     SmallVector<int64_t> ofTensor = loops.lookup(tensor);

@@ -87,8 +87,7 @@ static bool isNorm(Operation *op) {
 }
 
 static bool isAppend(Operation *op) {
-  return isa<attn::KvAppendOp>(op) &&
-         llvm::all_of(op->getOperands().take_front(4), isFactor) &&
+  return isa<attn::KvAppendOp>(op) && llvm::all_of(op->getOperands().take_front(4), isFactor) &&
          llvm::none_of(op->getOperands().take_front(4), [](Value operand) {
            return cast<RankedTensorType>(operand.getType()).isDynamicDim(3);
          });
@@ -119,7 +118,8 @@ bool isPartOfAttention(Operation *op) {
 int64_t countColumnBlocks(const KernelGroup &group) {
   std::optional<ProjectionPlan> plan = ProjectionPlan::of(group);
   int64_t blocks = 0;
-  for (const ProjectionSegment &segment : plan ? plan->segments : SmallVector<ProjectionSegment>()) {
+  for (const ProjectionSegment &segment :
+       plan ? plan->segments : SmallVector<ProjectionSegment>()) {
     int64_t columns = segment.products.front().columns();
     if (ShapedType::isDynamic(columns))
       return 0;

@@ -39,7 +39,8 @@ Part TileEvaluator::linalgBlock(linalg::LinalgOp op, const Placement &at) {
 }
 
 Part TileEvaluator::bodyValue(linalg::LinalgOp op, ArrayRef<Place> loops, Value value) {
-  if (auto argument = dyn_cast<BlockArgument>(value); argument && argument.getOwner() == op.getBlock()) {
+  if (auto argument = dyn_cast<BlockArgument>(value);
+      argument && argument.getOwner() == op.getBlock()) {
     OpOperand &operand = op->getOpOperand(argument.getArgNumber());
     if (!isa<TensorType>(operand.get().getType()))
       return {kernel.scalar(operand.get()), false, false};
@@ -113,8 +114,8 @@ Part TileEvaluator::gather(linalg::LinalgOp op, ArrayRef<Place> loops, tensor::E
   }
   Value view = tile::GatherViewOp::create(emit, source, table, fixed, /*rows=*/Value(), tableDim,
                                           /*paged=*/false, kept);
-  return matrixPart(emit.load(view, ValueRange{firstRow, firstColumn},
-                              {shape.rows, shape.columns}, /*padded=*/true));
+  return matrixPart(emit.load(view, ValueRange{firstRow, firstColumn}, {shape.rows, shape.columns},
+                              /*padded=*/true));
 }
 
 } // namespace heddle

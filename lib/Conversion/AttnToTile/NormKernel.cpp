@@ -41,15 +41,16 @@ public:
       mean = *mean + average([&](Tile x) { return centred(x, *mean); });
     }
     Tile factor = 1.0 / sqrt(average([&](Tile x) {
-                    Tile y = mean ? centred(x, *mean) : x;
-                    return y * y;
-                  }) + eps);
+                               Tile y = mean ? centred(x, *mean) : x;
+                               return y * y;
+                             }) +
+                             eps);
     forEachBlock({}, [&](Index column, ValueRange) {
       Tile x = load(column);
       Tile y = (mean ? x - emit.repeatColumn(*mean, shape.columns) : x) *
                emit.repeatColumn(factor, shape.columns);
-      y = y * ofColumns(op->getOperand(1), column, isa<attn::RmsNormOp>(op) &&
-                                                       cast<attn::RmsNormOp>(op).getPlusOne());
+      y = y * ofColumns(op->getOperand(1), column,
+                        isa<attn::RmsNormOp>(op) && cast<attn::RmsNormOp>(op).getPlusOne());
       if (op->getNumOperands() > 2)
         y = y + ofColumns(op->getOperand(2), column, false);
       storeBlock(emit, {y.to(type.getElementType()), true, true}, memref, type, place(column),
@@ -108,8 +109,7 @@ private:
 
   SmallVector<Value> forEachBlock(ValueRange inits,
                                   function_ref<SmallVector<Value>(Index, ValueRange)> body) {
-    auto loop =
-        scf::ForOp::create(emit, emit.index(0), width, emit.index(shape.columns), inits);
+    auto loop = scf::ForOp::create(emit, emit.index(0), width, emit.index(shape.columns), inits);
     OpBuilder::InsertionGuard guard(emit);
     emit.setInsertionPointToStart(loop.getBody());
     walked = emit.index(loop.getInductionVar());
@@ -146,7 +146,8 @@ tile::DispatchOp buildNorm(KernelTable &kernels, ImplicitLocOpBuilder &host, Ope
   int64_t rank = type.getRank(), columns = type.getShape().back();
   BlockShape shape{1, mostColumns};
   if (!ShapedType::isDynamic(columns))
-    shape.columns = std::min<int64_t>(mostColumns, llvm::alignTo(std::max<int64_t>(columns, 1), 16));
+    shape.columns =
+        std::min<int64_t>(mostColumns, llvm::alignTo(std::max<int64_t>(columns, 1), 16));
   int64_t rowDim = chooseRowDim(type);
   if (type.getDimSize(rowDim) != 1)
     shape.rows = llvm::bit_floor(uint64_t(std::max<int64_t>(blockElements / shape.columns, 1)));

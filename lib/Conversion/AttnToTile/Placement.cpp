@@ -34,7 +34,10 @@ BlockView viewOf(TileEmitter &emit, Value memref, RankedTensorType type, const P
   Value source = memref::SubViewOp::create(emit, part, memref, offsets, sizes, strides);
   SmallVector<int64_t> all = llvm::to_vector(llvm::seq<int64_t>(0, kept.size()));
   int64_t row = findPlace(at, PlaceKind::Row), column = findPlace(at, PlaceKind::Column);
-  BlockView result{tile::ViewOp::create(emit, source, ValueRange(), all), {}, row >= 0, column >= 0,
+  BlockView result{tile::ViewOp::create(emit, source, ValueRange(), all),
+                   {},
+                   row >= 0,
+                   column >= 0,
                    row >= 0 && column >= 0 && column < row};
   for (const Place &place : at)
     if (place.kind != PlaceKind::Fixed)

@@ -98,8 +98,8 @@ void ProjectionKernel::run(ArrayRef<Value> inits) {
   int64_t leading = lhsType.getRank() - 1;
   auto extent = [&](int64_t dim) { return dim == plan.rowDim ? rows : 1; };
   const Contraction &product = plan.segments.front().products.front();
-  GridAxis columns = GridAxis::blocks(product.rhs(), product.isTransposed ? 0 : 1,
-                                      forms.front().columns);
+  GridAxis columns =
+      GridAxis::blocks(product.rhs(), product.isTransposed ? 0 : 1, forms.front().columns);
   if (!ShapedType::isDynamic(product.columns())) {
     columns = GridAxis::count(0);
     for (unsigned segment = 0; segment < forms.size(); ++segment)
@@ -138,8 +138,8 @@ void ProjectionKernel::emitSegments(unsigned first, Index column) {
 SmallVector<Value>
 ProjectionKernel::walk(TileEvaluator &blocks, unsigned segment, ValueRange inits,
                        function_ref<SmallVector<Value>(Index, ValueRange)> body) {
-  auto loop = scf::ForOp::create(emit, emit.index(0), *depth, emit.index(forms[segment].depth),
-                                 inits);
+  auto loop =
+      scf::ForOp::create(emit, emit.index(0), *depth, emit.index(forms[segment].depth), inits);
   OpBuilder::InsertionGuard guard(emit);
   emit.setInsertionPointToStart(loop.getBody());
   blocks.open();
@@ -149,7 +149,8 @@ ProjectionKernel::walk(TileEvaluator &blocks, unsigned segment, ValueRange inits
 }
 
 Tile ProjectionKernel::squaresOf(TileEvaluator &blocks, Index k) {
-  Tile x = blocks.matrix(attn::RmsNormOp(plan.norm).getInput(), place({{PlaceKind::Column, k, depthLoop()}}));
+  Tile x = blocks.matrix(attn::RmsNormOp(plan.norm).getInput(),
+                         place({{PlaceKind::Column, k, depthLoop()}}));
   return emit.rowSum(x * x);
 }
 
@@ -174,8 +175,7 @@ Tile ProjectionKernel::factorTile(TileEvaluator &blocks, unsigned segment, Index
 tile::DotPrecision ProjectionKernel::precisionOf(const Contraction &product) const {
   bool isNarrow = !getElementTypeOrSelf(product.lhs().getType()).isF32() &&
                   !getElementTypeOrSelf(product.rhs().getType()).isF32();
-  return isNarrow && precision == tile::DotPrecision::TF32x3 ? tile::DotPrecision::TF32
-                                                             : precision;
+  return isNarrow && precision == tile::DotPrecision::TF32x3 ? tile::DotPrecision::TF32 : precision;
 }
 
 /// A block of the right factor: the program's columns of weights at k.
@@ -223,8 +223,8 @@ void ProjectionKernel::emitSegment(unsigned number, Index column) {
     std::optional<Tile> factor;
     if (!isScaledLast) {
       Value zeros = emit.filled(rows, 0.0);
-      factor = factorOfRows(emit.tile(
-          walk(prologue, number, zeros, [&](Index k, ValueRange carried) {
+      factor =
+          factorOfRows(emit.tile(walk(prologue, number, zeros, [&](Index k, ValueRange carried) {
             return SmallVector<Value>{emit.tile(carried[0]) + squaresOf(prologue, k)};
           })[0]));
     }
@@ -235,21 +235,19 @@ void ProjectionKernel::emitSegment(unsigned number, Index column) {
   SmallVector<Value> inits(products, emit.filled({rows, form.columns}, 0.0));
   if (isScaledLast)
     inits.push_back(emit.filled(rows, 0.0));
-  SmallVector<Value> sums =
-      walk(prologue, number, inits, [&](Index k, ValueRange carried) {
-        SmallVector<Value> after;
-        Tile a = factorTile(prologue, number, k);
-        for (auto [product, acc] : llvm::zip(segment.products, carried)) {
-          Tile b = weightTile(product, number, column, k);
-          Tile sum = emit.tile(acc);
-          after.push_back(product.isTransposed
-                              ? emit.dotTransposed(a, b, sum, precisionOf(product))
-                              : emit.dot(a, b, sum, precisionOf(product)));
-        }
-        if (isScaledLast)
-          after.push_back(emit.tile(carried.back()) + squaresOf(prologue, k));
-        return after;
-      });
+  SmallVector<Value> sums = walk(prologue, number, inits, [&](Index k, ValueRange carried) {
+    SmallVector<Value> after;
+    Tile a = factorTile(prologue, number, k);
+    for (auto [product, acc] : llvm::zip(segment.products, carried)) {
+      Tile b = weightTile(product, number, column, k);
+      Tile sum = emit.tile(acc);
+      after.push_back(product.isTransposed ? emit.dotTransposed(a, b, sum, precisionOf(product))
+                                           : emit.dot(a, b, sum, precisionOf(product)));
+    }
+    if (isScaledLast)
+      after.push_back(emit.tile(carried.back()) + squaresOf(prologue, k));
+    return after;
+  });
 
   TileEvaluator epilogue(kernel, group, {rows, form.columns});
   epilogue.hasAlignedColumns = !segment.headDim || segment.headDim == form.columns;
@@ -279,8 +277,8 @@ void ProjectionKernel::storeOutputs(TileEvaluator &blocks, unsigned number, Inde
                             : place({{PlaceKind::Column, first, columnLoop(number)}});
     if (append) {
       CacheRows(kernel, append, plan.anchor, plan.rowDim)
-          .store(blocks.evaluate(rowsOf, at), memref,
-                 cast<RankedTensorType>(output.getType()), at, blocks.shape);
+          .store(blocks.evaluate(rowsOf, at), memref, cast<RankedTensorType>(output.getType()), at,
+                 blocks.shape);
       continue;
     }
     kernel.noteLoops(init, at);

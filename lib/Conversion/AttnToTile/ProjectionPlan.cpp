@@ -80,8 +80,8 @@ Value findAnchor(const KernelGroup &group, Value value) {
 }
 
 bool canAppend(const KernelGroup &group, attn::KvAppendOp append, int64_t rowDim) {
-  for (Value operand : {append.getKeyCache(), append.getValueCache(), append.getStart(),
-                        append.getBlockTable()})
+  for (Value operand :
+       {append.getKeyCache(), append.getValueCache(), append.getStart(), append.getBlockTable()})
     if (operand && group.computes(operand))
       return false;
   auto key = cast<RankedTensorType>(append.getKey().getType());
@@ -104,8 +104,8 @@ static bool canComputeOutput(const KernelGroup &group, const ProjectionPlan &pla
   int64_t rank = cast<RankedTensorType>(rows.getType()).getRank();
   if (rank == leading + 2)
     return segment.headDim != 0 &&
-           rules.canCompute(rows, rowPlaces(leading, plan.rowDim,
-                                            {PlaceKind::Fixed, PlaceKind::Column}));
+           rules.canCompute(rows,
+                            rowPlaces(leading, plan.rowDim, {PlaceKind::Fixed, PlaceKind::Column}));
   // Columns that fill a head's tile up would be stored into the next head.
   return rank == leading + 1 && segment.headDim % 16 == 0 &&
          rules.canCompute(rows, rowPlaces(leading, plan.rowDim, {PlaceKind::Column}));
@@ -195,8 +195,8 @@ std::optional<ProjectionPlan> ProjectionPlan::of(const KernelGroup &group) {
 
 namespace {
 struct FormRow {
-  bool isWide;        ///< factors of f32
-  bool isFewRows;     ///< one token of each sequence
+  bool isWide;    ///< factors of f32
+  bool isFewRows; ///< one token of each sequence
   int64_t rows, columns, depth;
   int64_t stages;
 };
@@ -228,9 +228,10 @@ ProjectionForm ProjectionForm::choose(const ProjectionPlan &plan,
   };
   int64_t products = segment.products.size();
   ProjectionForm form{row.rows, row.columns, atMost(row.depth, product.depth()), 4, row.stages};
-  form.columns = segment.headDim ? llvm::alignTo(segment.headDim, 16)
-                                 : atMost(std::max<int64_t>(row.columns / llvm::PowerOf2Ceil(products), 16),
-                                          product.columns());
+  form.columns = segment.headDim
+                     ? llvm::alignTo(segment.headDim, 16)
+                     : atMost(std::max<int64_t>(row.columns / llvm::PowerOf2Ceil(products), 16),
+                              product.columns());
   if (!isFewRows && !ShapedType::isDynamic(rows))
     form.rows = std::min<int64_t>(form.rows, llvm::PowerOf2Ceil(rows));
   auto accumulator = [&] { return form.rows * form.columns * products / (form.warps * 32); };

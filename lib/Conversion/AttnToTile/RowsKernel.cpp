@@ -24,7 +24,7 @@ static Placement placeProgram(KernelBuilder &kernel, Value tensor, int64_t rowDi
   SmallVector<Index> program = kernel.setGrid(axes);
   Placement at;
   for (int64_t dim = 0; dim < rank; ++dim) {
-    PlaceKind kind = dim == rowDim      ? PlaceKind::Row
+    PlaceKind kind = dim == rowDim     ? PlaceKind::Row
                      : dim == rank - 1 ? PlaceKind::Column
                                        : PlaceKind::Fixed;
     at.push_back({kind, program[rank - 1 - dim] * extent(dim), int(dim)});

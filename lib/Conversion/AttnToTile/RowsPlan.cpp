@@ -70,8 +70,9 @@ std::optional<RowsPlan> RowsPlan::of(const KernelGroup &group) {
     --plan.rowDim;
 
   int64_t columns = plan.type.getShape().back();
-  plan.block.columns =
-      ShapedType::isDynamic(columns) ? blockColumns : llvm::alignTo(std::max<int64_t>(columns, 1), 16);
+  plan.block.columns = ShapedType::isDynamic(columns)
+                           ? blockColumns
+                           : llvm::alignTo(std::max<int64_t>(columns, 1), 16);
   if (!plan.rowColumns)
     plan.block.columns = std::min(plan.block.columns, blockColumns);
   plan.block.rows = std::clamp<int64_t>(blockElements / plan.block.columns, 1, mostRows);

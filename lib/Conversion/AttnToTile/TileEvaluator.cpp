@@ -53,7 +53,8 @@ Part TileEvaluator::compute(Value tensor, const Placement &at) {
   }
   Type element = getElementTypeOrSelf(tensor.getType());
   auto f32Tile = [&](Value operand) {
-    return asTile(evaluate(operand, at), hasKind(at, PlaceKind::Row), hasKind(at, PlaceKind::Column))
+    return asTile(evaluate(operand, at), hasKind(at, PlaceKind::Row),
+                  hasKind(at, PlaceKind::Column))
         .to(emit.getF32Type());
   };
   auto result = [&](Tile tile) {

@@ -43,8 +43,8 @@ static AccessDim dimOf(KernelLowering &lowering, Value index, Value extent, int6
 }
 
 /// The condition that the coordinate (thread ^ toggled) + added is inside; null if that is known.
-static Value isInside(KernelLowering &lowering, const AccessDim &dim, const LayoutArithmetic &layout,
-                      Value first, int64_t reg) {
+static Value isInside(KernelLowering &lowering, const AccessDim &dim,
+                      const LayoutArithmetic &layout, Value first, int64_t reg) {
   if (!dim.isChecked)
     return {};
   IntegerMath &math = lowering.math;

@@ -11,8 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "RegisterMatch.h"
 #include "KernelLowering.h"
+#include "RegisterMatch.h"
 
 #include "heddle/Layout/Conversion.h"
 
@@ -33,8 +33,8 @@ static Value shuffle(ImplicitLocOpBuilder &b, IntegerMath &math, Value value, Va
                      NVVM::ShflKind kind) {
   Type type = value.getType(), i32 = b.getI32Type();
   auto word = [&](Value value) -> Value {
-    return NVVM::ShflOp::create(b, value.getType(), math.i32(-1), value, offset, math.i32(31),
-                                kind, UnitAttr());
+    return NVVM::ShflOp::create(b, value.getType(), math.i32(-1), value, offset, math.i32(31), kind,
+                                UnitAttr());
   };
   if (type.isInteger(32) || type.isF32())
     return word(value);

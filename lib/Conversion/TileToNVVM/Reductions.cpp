@@ -13,8 +13,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "RegisterMatch.h"
 #include "KernelLowering.h"
+#include "RegisterMatch.h"
 
 #include "heddle/Layout/LayoutQueries.h"
 #include <map>
@@ -92,8 +92,8 @@ void KernelLowering::setRounded(Value tile, ArrayRef<Value> elements) {
 
 /// Combines the registers of `input` that go to each register of a result, whose layout without the dimension is `kept`.
 FailureOr<SmallVector<Value>> KernelLowering::combineRegisters(Operation *op, CombiningKind kind,
-                                                             Value input, unsigned along,
-                                                             const Layout &kept) {
+                                                               Value input, unsigned along,
+                                                               const Layout &kept) {
   auto type = cast<RankedTensorType>(input.getType());
   FailureOr<Layout> layout = layoutOf(op, type);
   if (failed(layout))

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelABI.h"
-#include "RegisterMatch.h"
 #include "KernelLowering.h"
+#include "RegisterMatch.h"
 
 using namespace mlir;
 
@@ -44,6 +44,13 @@ void KernelLowering::renameRegisters(Value from, Value to, ArrayRef<int64_t> sou
 }
 
 LogicalResult KernelLowering::lowerConstant(arith::ConstantOp op) {
+  Type element = getElementTypeOrSelf(op.getType());
+  auto fits = [](const APInt &value) { return value.isSignedIntN(32); };
+  auto dense = dyn_cast<DenseElementsAttr>(op.getValue());
+  auto single = dyn_cast<IntegerAttr>(op.getValue());
+  if (element.isIndex() && ((single && !fits(single.getValue())) ||
+                            (dense && !llvm::all_of(dense.getValues<APInt>(), fits))))
+    return notSupported(op, "index values have 32 bits");
   auto scalarOf = [&](Attribute value) -> Value {
     if (auto integer = dyn_cast<IntegerAttr>(value))
       return math.constant(integer.getValue().getSExtValue(), scalarType(integer.getType()));
@@ -51,7 +58,6 @@ LogicalResult KernelLowering::lowerConstant(arith::ConstantOp op) {
   };
   if (isScalar(op.getType()))
     return mapScalar(op, scalarOf(op.getValue())), success();
-  auto dense = dyn_cast<DenseElementsAttr>(op.getValue());
   if (!isa<RankedTensorType>(op.getType()) || !dense)
     return notSupported(op);
   if (!dense.isSplat())
@@ -124,7 +130,7 @@ template LogicalResult KernelLowering::lowerSplat(tensor::FromElementsOp op);
 
 LogicalResult KernelLowering::lowerExtract(tensor::ExtractOp op) {
   if (!op.getIndices().empty())
-    return notSupported(op, "of a tile with dimensions; expected tile.reduce or memref.load");
+    return notSupported(op, "expected a tile of rank 0");
   mapScalar(op, registers(op.getTensor())[0]);
   return success();
 }

@@ -75,8 +75,10 @@ VectorAccess heddle::chooseVectors(const Layout &coordinates, const Layout &shar
   layout::ContiguousElements run = layout::contiguousElements(offsets, Dim::Offset);
   int64_t most = std::min<int64_t>(run.count, 16 / elementBytes), best = 1;
   std::optional<layout::AccessCost> bestCost;
+  // One warp stands for all.
+  Layout warp = coordinates.restrictInputs({Dim::Register, Dim::Lane});
   for (int64_t count = most; count >= 1; count /= 2) {
-    auto cost = layout::transferCost(coordinates, shared, elementBytes * 8, count * elementBytes);
+    auto cost = layout::transferCost(warp, shared, elementBytes * 8, count * elementBytes);
     if (!cost)
       continue;
     if (!bestCost || cost->wavefronts < bestCost->wavefronts) {

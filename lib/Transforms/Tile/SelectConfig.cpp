@@ -90,7 +90,7 @@ static const TableEntry table[] = {
     {16, 128, 64, 64, 64, Rows::Any, 4, true, false, {}},
     {16, 128, 64, 128, 128, Rows::Numbered, 4, false, true, {"a", "bt"}},
     {16, 128, 64, 128, 128, Rows::NotNumbered, 4, false, true, {"a"}},
-    {16, 64, 64, 128, 128, Rows::Any, 4, true, false, {}},
+    {16, 64, 64, 128, 128, Rows::Any, 4, true, false, {"b", "bt"}},
     {16, 128, 64, 256, 256, Rows::Any, 8, false, false, {}},
 };
 

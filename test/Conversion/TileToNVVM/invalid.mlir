@@ -93,3 +93,35 @@ tile.kernel @offset(%x: memref<?xf32>) config <block = [32], warps = 1> {
   %b = tile_nv.alloc : !tile_nv.buffer<8xf32, #tile.layout<8, offset = [(1), (2), (4)]>>
   tile.return
 }
+
+// -----
+
+tile.kernel @index(%x: memref<?xf32>) config <block = [32], warps = 1> {
+  // expected-error @below {{'arith.constant' op is not supported in kernels for GPUs: index values have 32 bits}}
+  %c = arith.constant 4294967296 : index
+  tile.return
+}
+
+// -----
+
+tile.kernel @views(%x: memref<?xf32>, %b: i1) config <block = [32], warps = 1> {
+  %view = tile.view %x[:] : memref<?xf32> -> !tile.view<?xf32>
+  // expected-error @below {{'scf.if' op expected control flow to carry tiles and scalars, got '!tile.view<?xf32>'}}
+  %v = scf.if %b -> !tile.view<?xf32> {
+    scf.yield %view : !tile.view<?xf32>
+  } else {
+    scf.yield %view : !tile.view<?xf32>
+  }
+  tile.return
+}
+
+// -----
+
+#one = #tile.layout<32, lane = [(1), (2), (4), (8), (16)]>
+tile.kernel @other(%x: memref<?xf32>) config <block = [32], warps = 1> {
+  %c0 = arith.constant 0 : index
+  %t = arith.constant dense<0.0> : tensor<32xf32, #one>
+  // expected-error @below {{'tensor.extract' op is not supported in kernels for GPUs: expected a tile of rank 0}}
+  %e = tensor.extract %t[%c0] : tensor<32xf32, #one>
+  tile.return
+}

@@ -1,4 +1,4 @@
-"""Calls an entry (x [8, 32] -> y [1, 32], f32) of two modules with simulated kernels in turn, asks for their reports, unloads both.
+"""Calls an entry (x [8, 128] -> y [1, 128], f32) of two modules with simulated kernels in turn, asks for their reports, unloads both.
 
     two_modules.py MODULE MODULE ENTRY
 """
@@ -12,10 +12,10 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "benchmarks
 from heddle_module import CPU, _Context, _Tensor, Module, dl_tensor  # noqa: E402
 
 libraries = [Module(path).library for path in sys.argv[1:3]]
-memory = [(ctypes.c_float * 256)(), (ctypes.c_float * 32)()]
+memory = [(ctypes.c_float * 1024)(), (ctypes.c_float * 128)()]
 tensors = [
-    dl_tensor(ctypes.addressof(memory[0]), (CPU, 0), "f32", [8, 32], [32, 1]),
-    dl_tensor(ctypes.addressof(memory[1]), (CPU, 0), "f32", [1, 32], [32, 1]),
+    dl_tensor(ctypes.addressof(memory[0]), (CPU, 0), "f32", [8, 128], [128, 1]),
+    dl_tensor(ctypes.addressof(memory[1]), (CPU, 0), "f32", [1, 128], [128, 1]),
 ]
 arguments = (ctypes.POINTER(_Tensor) * 2)(*map(ctypes.pointer, tensors))
 statuses = []

@@ -106,3 +106,24 @@ tile.kernel @small(%a: memref<16x?xf32>, %b: memref<8x16xf32>, %i: index) config
   tile.store %d, %av[%c0, %i] : tensor<16x8xf32>, !tile.view<16x?xf32>
   tile.return
 }
+
+// -----
+
+// Halves of 24 columns and 48 columns have only blocks of 8 and 16 in common.
+// CHECK-DAG: #[[HALF:.*]] = #tile.layout<64x24, {{.*}} repeat = [3 x register
+// CHECK-LABEL: tile.kernel @rotate_24
+tile.kernel @rotate_24(%x: memref<?x48xf32>, %y: memref<?x48xf32>) config <block = [64], warps = 4> {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %from = tile.view %x[:, :] : memref<?x48xf32> -> !tile.view<?x48xf32>
+  %to = tile.view %y[:, :] : memref<?x48xf32> -> !tile.view<?x48xf32>
+  %t = tile.load %from[%c0, %c0] pad(%zero) : !tile.view<?x48xf32> -> tensor<64x48xf32>
+  // CHECK: tile.slice {{.*}} -> tensor<64x24xf32, #[[HALF]]>
+  %left = tile.slice %t[0, 0] : tensor<64x48xf32> -> tensor<64x24xf32>
+  %right = tile.slice %t[0, 24] : tensor<64x48xf32> -> tensor<64x24xf32>
+  %negated = arith.negf %right : tensor<64x24xf32>
+  // CHECK: tile.concat {{.*}} : tensor<64x24xf32, #[[HALF]]>, tensor<64x24xf32, #[[HALF]]>
+  %r = tile.concat %negated, %left along 1 : tensor<64x24xf32>, tensor<64x24xf32> -> tensor<64x48xf32>
+  tile.store %r, %to[%c0, %c0] : tensor<64x48xf32>, !tile.view<?x48xf32>
+  tile.return
+}

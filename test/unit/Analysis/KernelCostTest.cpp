@@ -129,7 +129,8 @@ std::string dataKernel(llvm::StringRef length) {
     %word = memref.load %n[%id] : memref<?xi32>
     %free = arith.index_cast %word : i32 to index
     %rows = memref.dim %x, %c0 : memref<?x8xf32>
-    %least = arith.minsi %free, %rows : index
+    %positive = arith.maxsi %free, %c0 : index
+    %least = arith.minsi %positive, %rows : index
     %word2 = memref.load %n[%c0] : memref<?xi32>
     %full = arith.index_cast %word2 : i32 to index
     %part = memref.subview %x[0, 0] [%full, 8] [1, 1] : memref<?x8xf32> to memref<?x8xf32, strided<[8, 1]>>

@@ -14,6 +14,8 @@ namespace heddle::test {
 
 static goldens::ModuleLoader &loader() {
   static goldens::ModuleLoader shared;
+  // Kernels are too long for messages.
+  shared.context().printOpOnDiagnostic(false);
   return shared;
 }
 

@@ -119,7 +119,7 @@ TEST_F(RuntimeErrors, WorkspaceTooSmall) {
   // Formulas on whole tensors need one.
   Program formulas;
   formulas.add(cachedAttentionEntry("step"));
-  ASSERT_TRUE(formulas.compile(hostVariants().back(), KernelSource::Reference));
+  ASSERT_TRUE(formulas.compile({hostVariants().back(), KernelSource::Reference}));
   CachedCall call;
   Outcome outcome = formulas.callWithLess("step", call.arguments(), 64);
   EXPECT_EQ(outcome.status, HEDDLE_WORKSPACE_TOO_SMALL) << outcome.message;

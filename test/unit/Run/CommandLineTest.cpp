@@ -206,4 +206,35 @@ TEST_F(CommandLineTest, ChecksWeights) {
   EXPECT_THAT(failure(call + "none"), HasSubstr("none: no such file or folder"));
 }
 
+TEST_F(CommandLineTest, DefectsOfSimulatedKernelsFailTheRun) {
+  std::string call = "--entry scale --random 1 --dim B=2 --dim D=2 --output y=y.npy --sim-seed 13";
+  std::string text = failure(call);
+  EXPECT_THAT(text, HasSubstr("test_module.so: kernel 'k': race of two threads\n"));
+  EXPECT_THAT(text, HasSubstr("test_module.so: kernel 'k': a trap\n"));
+  EXPECT_THAT(text, HasSubstr("simulated kernel 'k': race (status 7)"));
+  EXPECT_EQ(folder.countFiles(), 0u);
+  EXPECT_EQ(run(call + " --sim-check=bounds,sync").code, 0);
+  EXPECT_EQ(run(call + " --sim-check=none").code, 0);
+  failure(call + " --sim-check=bounds,races");
+}
+
+TEST_F(CommandLineTest, ReportsWhatSimulatedKernelsDid) {
+  std::string call = "--entry scale --random 1 --dim B=2 --dim D=2 ";
+  EXPECT_EQ(
+      run(call + "--sim-report").text,
+      "kernel 'k': launches 2, CTAs 6 of 128 threads, shared memory 512 bytes, defects 0\n"
+      "  operation                  sites  warp instr  global bytes  sectors  used  shared "
+      "bytes  wavefronts  conflicts  mma flops  barrier waits\n"
+      "  load at a:1 (load_global)      2          12            96        4   75%             "
+      "-           -          -          -              -\n"
+      "  total                          -          12            96        4   75%             "
+      "-           -          -          -              -\n"
+      "  instructions: load_global 12\n");
+  EXPECT_EQ(run(call + "--sim-report=r.json").text, "");
+  EXPECT_THAT(shell("cat r.json").text, StartsWith("{\"kernels\": ["));
+  EXPECT_EQ(run(call).text, "");
+  EXPECT_THAT(failure(call + "--sim-report=no/such.json"),
+              HasSubstr("--sim-report: cannot write no/such.json: No such file or directory"));
+}
+
 } // namespace

@@ -18,7 +18,8 @@ struct Function {
 };
 
 /// `op` is on %a, %one and, if there is a `w`, %b.
-std::vector<float> evaluate(const std::string &op, std::vector<float> x, std::vector<float> w = {}) {
+std::vector<float> evaluate(const std::string &op, std::vector<float> x,
+                            std::vector<float> w = {}) {
   std::unique_ptr<SimtProgram> program = compileTiles(R"mlir(
 #t = #tile.layout<1024, register = [(1), (2), (4)], lane = [(8), (16), (32), (64), (128)], warp = [(256), (512)]>
 tile.kernel @k(%x: memref<1024xf32>, %w: memref<1024xf32>, %y: memref<1024xf32>) config <block = [1024], warps = 4> {
