@@ -4,7 +4,6 @@ import json
 import pathlib
 import platform
 import statistics
-import struct
 import subprocess
 import time
 
@@ -12,45 +11,15 @@ import torch
 import torch.nn.functional as F
 
 from heddle_module import Module
+from llama_block import EPS, HEAD_DIM, HEADS, HIDDEN, KV_HEADS, PREFIX, SHAPES, write_checkpoint
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BENCH = ROOT / "build" / "bench"
-HIDDEN, HEADS, KV_HEADS, HEAD_DIM, INNER, EPS = 2048, 32, 8, 64, 8192, 1e-5
-PREFIX = "model.layers.0."
-SHAPES = {
-    "input_layernorm.weight": [HIDDEN], "post_attention_layernorm.weight": [HIDDEN],
-    "self_attn.q_proj.weight": [HEADS * HEAD_DIM, HIDDEN], "self_attn.k_proj.weight": [KV_HEADS * HEAD_DIM, HIDDEN],
-    "self_attn.v_proj.weight": [KV_HEADS * HEAD_DIM, HIDDEN], "self_attn.o_proj.weight": [HIDDEN, HEADS * HEAD_DIM],
-    "mlp.gate_proj.weight": [INNER, HIDDEN], "mlp.up_proj.weight": [INNER, HIDDEN], "mlp.down_proj.weight": [HIDDEN, INNER],
-}
-CONFIG = {
-    "model_type": "llama", "hidden_size": HIDDEN, "num_hidden_layers": 1, "num_attention_heads": HEADS,
-    "num_key_value_heads": KV_HEADS, "head_dim": HEAD_DIM, "intermediate_size": INNER, "vocab_size": 16,
-    "rms_norm_eps": EPS, "rope_theta": 500000.0, "max_position_embeddings": 131072, "tie_word_embeddings": True,
-}
-
-
-def write_checkpoint(folder, dtype):
-    """config.json and a file with the right shapes and a hole for data: compiling reads no weight."""
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "config.json").write_text(json.dumps(CONFIG))
-    tensors = {"model.embed_tokens.weight": [16, HIDDEN], "model.norm.weight": [HIDDEN]}
-    tensors.update({PREFIX + name: shape for name, shape in SHAPES.items()})
-    header, at = {}, 0
-    for name, shape in tensors.items():
-        size = (4 if dtype == "F32" else 2) * torch.Size(shape).numel()
-        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [at, at + size]}
-        at += size
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    with open(folder / "model.safetensors", "wb") as file:
-        file.write(struct.pack("<Q", len(text)) + text)
-        file.truncate(8 + len(text) + at)
 
 
 def compile_block(dtype):
     folder, module = BENCH / f"llama-1b-{dtype}", BENCH / f"block_{dtype}.so"
-    write_checkpoint(folder, {"f32": "F32", "bf16": "BF16"}[dtype])
+    write_checkpoint(folder, dtype)
     begin = time.perf_counter()
     subprocess.run([ROOT / "build/bin/heddle-compile", folder, "--layer", "0", f"--dtype={dtype}", "-o", module], check=True)
     return Module(module), time.perf_counter() - begin

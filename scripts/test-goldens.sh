@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Compiles what the stored results of test/goldens describe, once as tile kernels and once as the reference, runs it on every CPU variant of
-# this machine, and compares each output.
+# Compiles what the stored results of test/goldens describe, runs it and compares each output: on every CPU variant of this machine, as
+# tile kernels and as the reference, in f32, and in the simulator of sm_80 in f32, f16 and bf16. Files are worked on side by side.
 #
-#   scripts/test-goldens.sh                 everything, in f32
+#   scripts/test-goldens.sh                 everything
 #   scripts/test-goldens.sh PATH...         files or model folders
-#   HEDDLE_GOLDEN_OPTIONS="--dtype=bf16" scripts/test-goldens.sh
+#   HEDDLE_GOLDEN_OPTIONS="--dtype=bf16" scripts/test-goldens.sh      each way with these options, instead of the types above
 set -euo pipefail
 source "$(dirname "$0")/common.sh"
 
@@ -21,26 +21,54 @@ else
   mapfile -t paths < <(find test/goldens -name config.json -printf '%h\n' -o -name '*.safetensors' -print | sort |
     while read -r path; do [[ -f $path && -f ${path%/*}/config.json ]] || echo "$path"; done)
 fi
+ways=("--kernels=tile" "--kernels=reference" "--target=sim-sm_80")
+if [[ -n ${HEDDLE_GOLDEN_OPTIONS:-} ]]; then
+  ways=("${ways[@]/%/ $HEDDLE_GOLDEN_OPTIONS}")
+else
+  ways+=("--target=sim-sm_80 --dtype=f16" "--target=sim-sm_80 --dtype=bf16")
+fi
+
+logs=$results/goldens
+rm -rf "$logs"
+mkdir -p "$logs"
+
+# run_way PATH NUMBER OPTIONS: one file one way. The exit status goes into a file beside the log.
+run_way() {
+  local log=$logs/${1//\//_}.$2 status=0 start=$SECONDS
+  # shellcheck disable=SC2086
+  "$bin/heddle-check-goldens" $3 "$1" >"$log" 2>&1 || status=$?
+  echo "$status $((SECONDS - start))" >"$log.status"
+}
+export -f run_way
+export logs bin
+
+# The first of all in the background, as many at a time as there are processors; results are shown in their order.
+for path in "${paths[@]}"; do
+  for number in "${!ways[@]}"; do printf '%s\0%s\0%s\0' "$path" "$number" "${ways[$number]}"; done
+done | xargs -0 -n 3 -P "$(nproc)" bash -c 'run_way "$@"' run_way &
 
 for path in "${paths[@]}"; do
-  log=$results/goldens.log
-  start=$SECONDS
-  status=0
-  : >"$log"
-  for kernels in tile reference; do
-    # shellcheck disable=SC2086
-    "$bin/heddle-check-goldens" --kernels=$kernels ${HEDDLE_GOLDEN_OPTIONS:-} "$path" >>"$log" 2>&1 || status=$?
+  total_passed=0 total_failed=0 seconds=0
+  for number in "${!ways[@]}"; do
+    way=${ways[$number]} log=$logs/${path//\//_}.$number
+    while [[ ! -s $log.status ]]; do
+      kill -0 $! 2>/dev/null || [[ -s $log.status ]] || echo "99 0" >"$log.status"
+      sleep 0.1
+    done
+    read -r status taken <"$log.status"
+    passed=$(grep -c ': ok' "$log") || true
+    failed=$(grep -c ': FAILED' "$log") || true
+    sed -n "s/^\(.*\): FAILED.*/failure goldens: \1 ($way)/p" "$log" >>"$suite_file"
+    if ((passed + failed == 0 || (status != 0 && failed == 0))); then
+      failed=1
+      echo "failure goldens: $path: exit status $status without a verdict ($way)" >>"$suite_file"
+      tail -n 20 "$log" | sed 's/^/    /'
+    fi
+    grep ': FAILED' "$log" | sed "s/^/    $way: /" || true
+    total_passed=$((total_passed + passed)) total_failed=$((total_failed + failed)) seconds=$((seconds + taken))
   done
-  passed=$(grep -c ': ok' "$log") || true
-  failed=$(grep -c ': FAILED' "$log") || true
-  sed -n 's/^\(.*\): FAILED.*/failure goldens: \1/p' "$log" >>"$suite_file"
-  if ((passed + failed == 0 || (status != 0 && failed == 0))); then
-    failed=1
-    echo "failure goldens: $path: exit status $status without a verdict" >>"$suite_file"
-    tail -n 20 "$log" | sed 's/^/    /'
-  fi
-  grep ': FAILED' "$log" | sed 's/^/    /' || true
-  suite_passed=$((suite_passed + passed)) suite_failed=$((suite_failed + failed))
-  echo "goldens: $path: $passed passed$( ((failed == 0)) || echo ", $failed FAILED") ($((SECONDS - start)) s)"
+  suite_passed=$((suite_passed + total_passed)) suite_failed=$((suite_failed + total_failed))
+  echo "goldens: $path: $total_passed passed$( ((total_failed == 0)) || echo ", $total_failed FAILED") ($seconds s)"
 done
+wait
 end_suite

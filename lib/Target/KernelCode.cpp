@@ -46,7 +46,8 @@ void emitImage(Emission &emission, const KernelEmissionOptions &options) {
     emission.error = take(image.takeError());
 }
 
-/// PTX, and then a task of its own for each chip.
+/// PTX, and then ptxas for each chip: for the first right away, so that what a large kernel needs is done one after the other, and for
+/// others as tasks of their own.
 void emitKernel(Emission &emission, const KernelEmissionOptions &options,
                 llvm::ThreadPoolInterface &pool) {
   llvm::LLVMContext context;
@@ -63,15 +64,29 @@ void emitKernel(Emission &emission, const KernelEmissionOptions &options,
   emission.chipErrors.resize(options.chips.size());
   for (const GPUChip *chip : options.chips)
     code.cubins.push_back({chip, Cubin()});
-  for (size_t i = 0; i < options.chips.size(); ++i)
-    pool.async([&, i] {
-      llvm::Expected<Cubin> cubin =
-          runPtxas(options.tools, code.ptx, options.chips[i]->name, code.name);
-      if (cubin)
-        code.cubins[i].second = std::move(*cubin);
-      else
-        emission.chipErrors[i] = take(cubin.takeError());
-    });
+  auto assemble = [&](size_t i) {
+    llvm::Expected<Cubin> cubin =
+        runPtxas(options.tools, code.ptx, options.chips[i]->name, code.name);
+    if (cubin)
+      code.cubins[i].second = std::move(*cubin);
+    else
+      emission.chipErrors[i] = take(cubin.takeError());
+  };
+  for (size_t i = 1; i < options.chips.size(); ++i)
+    pool.async([=] { assemble(i); });
+  assemble(0);
+}
+
+/// Largest kernels first: ptxas may take as long for one of them as for all others.
+SmallVector<Emission *> bySize(std::vector<Emission> &emissions) {
+  SmallVector<std::pair<size_t, Emission *>> sizes;
+  for (Emission &emission : emissions) {
+    size_t operations = 0;
+    emission.module->walk([&](Operation *) { ++operations; });
+    sizes.push_back({operations, &emission});
+  }
+  llvm::stable_sort(sizes, [](auto &a, auto &b) { return a.first > b.first; });
+  return llvm::map_to_vector(sizes, [](auto &each) { return each.second; });
 }
 
 /// Functions of `module` that can be launched.
@@ -183,8 +198,8 @@ FailureOr<std::vector<KernelCode>> emitKernels(ArrayRef<ModuleOp> kernels,
   {
     bool parallel = !kernels.empty() && kernels.front()->getContext()->isMultithreadingEnabled();
     llvm::DefaultThreadPool pool(llvm::hardware_concurrency(parallel ? 0 : 1));
-    for (Emission &emission : emissions)
-      pool.async([&] { emitKernel(emission, options, pool); });
+    for (Emission *emission : bySize(emissions))
+      pool.async([&, emission] { emitKernel(*emission, options, pool); });
     pool.wait();
     for (Emission &emission : emissions)
       pool.async([&] { emitImage(emission, options); });

@@ -10,13 +10,14 @@
 
 #include "heddle/Target/NVPTXEmission.h"
 
+#include "Optimizer.h"
+
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
@@ -29,13 +30,15 @@ using namespace mlir;
 namespace heddle {
 namespace {
 
-/// The least PTX version that knows cp.async, mma and ldmatrix as kernels use them and all chips up to sm_90; drivers since CUDA 11.8 take it.
+/// The least PTX version that knows cp.async, mma and ldmatrix as kernels use them and all chips up to sm_90; drivers since CUDA 11.8
+/// take it.
 constexpr llvm::StringLiteral ptxFeature = "+ptx78";
 
 using TargetMachinePtr = std::unique_ptr<llvm::TargetMachine>;
 
 llvm::Expected<TargetMachinePtr> createTargetMachine(const GPUChip &chip, int level) {
-  // A registered option, global to the process, is the only way to ask for short pointers. The linker resets options, so it is set each time.
+  // A registered option, global to the process, is the only way to ask for short pointers. The linker resets options, so it is set each
+  // time.
   static std::mutex mutex;
   std::lock_guard<std::mutex> lock(mutex);
   static bool initialized = [] {
@@ -147,29 +150,6 @@ void setFunctionAttributes(llvm::Module &module, llvm::StringRef chip) {
   }
 }
 
-void runOptimizer(llvm::Module &module, llvm::TargetMachine &machine, int level) {
-  llvm::PipelineTuningOptions tuning;
-  tuning.LoopVectorization = tuning.SLPVectorization = false;
-  tuning.LoopInterleaving = tuning.LoopUnrolling = false;
-  llvm::PassBuilder builder(&machine, tuning);
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager callGraph;
-  llvm::ModuleAnalysisManager modules;
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(callGraph);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, callGraph, modules);
-  static const llvm::OptimizationLevel levels[] = {
-      llvm::OptimizationLevel::O0, llvm::OptimizationLevel::O1, llvm::OptimizationLevel::O2,
-      llvm::OptimizationLevel::O3};
-  llvm::ModulePassManager passes = level == 0
-                                       ? builder.buildO0DefaultPipeline(levels[0])
-                                       : builder.buildPerModuleDefaultPipeline(levels[level]);
-  passes.run(module, modules);
-}
-
 llvm::Expected<std::unique_ptr<llvm::Module>>
 translate(ModuleOp kernels, llvm::LLVMContext &context, llvm::TargetMachine &machine, int level) {
   CodeGenErrors errors(context);
@@ -180,7 +160,10 @@ translate(ModuleOp kernels, llvm::LLVMContext &context, llvm::TargetMachine &mac
   module->setTargetTriple(machine.getTargetTriple());
   module->setDataLayout(machine.createDataLayout());
   setFunctionAttributes(*module, machine.getTargetCPU());
-  runOptimizer(*module, machine, level);
+  llvm::PipelineTuningOptions tuning;
+  tuning.LoopVectorization = tuning.SLPVectorization = false;
+  tuning.LoopInterleaving = tuning.LoopUnrolling = false;
+  runOptimizer(*module, machine, tuning, level);
   if (llvm::Error error = errors.take())
     return error;
   if (llvm::Error error = checkCalls(*module))

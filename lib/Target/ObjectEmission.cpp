@@ -2,10 +2,11 @@
 
 #include "heddle/Target/ObjectEmission.h"
 
+#include "Optimizer.h"
+
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/SmallVectorMemoryBuffer.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
@@ -76,23 +77,7 @@ llvm::Error optimize(llvm::Module &module, const CPUVariant &variant, int level)
   tuning.LoopVectorization = level >= 2;
   tuning.SLPVectorization = level >= 3;
   tuning.LoopUnrolling = level >= 3;
-  llvm::PassBuilder builder(machine->get(), tuning);
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager callGraph;
-  llvm::ModuleAnalysisManager modules;
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(callGraph);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, callGraph, modules);
-  static const llvm::OptimizationLevel levels[] = {
-      llvm::OptimizationLevel::O0, llvm::OptimizationLevel::O1, llvm::OptimizationLevel::O2,
-      llvm::OptimizationLevel::O3};
-  llvm::ModulePassManager passes = level == 0
-                                       ? builder.buildO0DefaultPipeline(levels[0])
-                                       : builder.buildPerModuleDefaultPipeline(levels[level]);
-  passes.run(module, modules);
+  runOptimizer(module, **machine, tuning, level);
   return llvm::Error::success();
 }
 

@@ -108,18 +108,21 @@ llvm::Expected<Cubin> runPtxas(const CUDATools &tools, llvm::StringRef ptx, llvm
   auto run = [&](llvm::ArrayRef<llvm::StringRef> options) {
     return runPtxas(tools, input.getPath(), chip, kernel, options);
   };
-  llvm::Expected<Cubin> best = run({});
+  llvm::Expected<Cubin> best = run({"-O3"});
   if (!best)
     return best;
   // Near the limit of 255 registers ptxas' allocation is chaotic: a kernel that spills at one level of aggressiveness often does not at
-  // another. A release of ptxas that lacks the option keeps the first result.
-  for (llvm::StringRef level : {"3", "7"}) {
+  // another. -O1 needs fewer registers, but leaves fewer instructions between loads and their use, so it comes last. A release of
+  // ptxas that lacks an option keeps what there is.
+  using Options = std::vector<llvm::StringRef>;
+  for (const Options &options : {Options{"--register-usage-level", "3"},
+                                 Options{"--register-usage-level", "7"}, Options{"-O1"}}) {
     if (!best->report.hasSpills())
       break;
-    llvm::Expected<Cubin> other = run({"--register-usage-level", level});
+    llvm::Expected<Cubin> other = run(options);
     if (!other) {
       llvm::consumeError(other.takeError());
-      break;
+      continue;
     }
     auto spilled = [](const PtxasReport &report) { return report.spillStores + report.spillLoads; };
     if (spilled(other->report) < spilled(best->report))

@@ -52,6 +52,7 @@ private:
   void growDown(int64_t number);
   void dropTrailingViews(int64_t number);
   void copyCheapProducers(int64_t number);
+  bool copyInto(int64_t number, Value input);
   bool hasCycle(const KernelGroup &group, int64_t number) const;
   int64_t start(Operation *op);
   void assign(int64_t number, KernelGroup group);
@@ -222,46 +223,59 @@ void KernelFormer::dropTrailingViews(int64_t number) {
   }
 }
 
-/// Copies elementwise operations into a group whose inputs are no larger than their result.
-void KernelFormer::copyCheapProducers(int64_t number) {
+/// Whether what an operation computes can as well be computed anew where it is read: it has few FLOPs, and reads no more than it writes.
+static bool isCheap(Operation *op) {
   constexpr double mostFlops = 8;
+  auto structured = dyn_cast<linalg::LinalgOp>(op);
+  if (!structured || !structured.hasPureTensorSemantics() || structured->getNumResults() != 1 ||
+      isa<linalg::FillOp>(op) || structured.getNumReductionLoops() != 0 ||
+      KernelCosts::flopsPerElement(op) > mostFlops ||
+      llvm::any_of(structured.getBlock()->getOperations(), llvm::IsaPred<tensor::ExtractOp>))
+    return false;
+  double read = 0;
+  for (Value input : structured.getDpsInputs())
+    if (isa<RankedTensorType>(input.getType()))
+      read += KernelCosts::bytes(input);
+  return read <= KernelCosts::bytes(op->getResult(0));
+}
+
+/// Copies cheap operations that a group reads the results of into it.
+void KernelFormer::copyCheapProducers(int64_t number) {
   bool changed = true;
   while (changed) {
     changed = false;
-    for (Operation *op : Ops(groups[number].ops.begin(), groups[number].ops.end()))
-      for (OpOperand &operand : op->getOpOperands()) {
-        auto producer = operand.get().getDefiningOp<linalg::LinalgOp>();
-        if (!producer || !isFree(producer) || isa<linalg::FillOp>(*producer) ||
-            KernelCosts::flopsPerElement(producer) > mostFlops ||
-            llvm::any_of(producer.getBlock()->getOperations(), llvm::IsaPred<tensor::ExtractOp>))
-          continue;
-        double read = 0;
-        for (Value input : producer.getDpsInputs())
-          if (isa<RankedTensorType>(input.getType()))
-            read += KernelCosts::bytes(input);
-        if (read > KernelCosts::bytes(operand.get()))
-          continue;
-        OpBuilder builder(producer);
-        Operation *copy = builder.clone(*producer);
-        Ops ops(groups[number].ops.begin(), groups[number].ops.end());
-        Value original = operand.get();
-        auto replace = [&](Value from, Value to) {
-          from.replaceUsesWithIf(to, [&](OpOperand &use) {
-            return groups[number].contains(block.findAncestorOpInBlock(*use.getOwner()));
-          });
-        };
-        replace(original, copy->getResult(0));
-        ops.push_back(copy);
-        KernelGroup joined = groupOf(ops);
-        if (!findKernelFamily(joined)) {
-          replace(copy->getResult(0), original);
-          copy->erase();
-          continue;
-        }
-        assign(number, std::move(joined));
-        changed = true;
-      }
+    llvm::SetVector<Value> inputs;
+    for (Operation *op : groups[number].ops)
+      for (Value operand : op->getOperands())
+        inputs.insert(operand);
+    for (Value input : inputs) {
+      Operation *producer = input.getDefiningOp();
+      if (producer && isFree(producer) && isCheap(producer))
+        changed |= copyInto(number, input);
+    }
   }
+}
+
+bool KernelFormer::copyInto(int64_t number, Value input) {
+  Operation *producer = input.getDefiningOp();
+  OpBuilder builder(producer);
+  Operation *copy = builder.clone(*producer);
+  auto replace = [&](Value from, Value to) {
+    from.replaceUsesWithIf(to, [&](OpOperand &use) {
+      return groups[number].contains(block.findAncestorOpInBlock(*use.getOwner()));
+    });
+  };
+  replace(input, copy->getResult(0));
+  Ops ops(groups[number].ops.begin(), groups[number].ops.end());
+  ops.push_back(copy);
+  KernelGroup joined = groupOf(ops);
+  if (!findKernelFamily(joined)) {
+    replace(copy->getResult(0), input);
+    copy->erase();
+    return false;
+  }
+  assign(number, std::move(joined));
+  return true;
 }
 
 /// Moves the operations of a group into a region that yields its outputs.
@@ -305,16 +319,19 @@ int64_t KernelFormer::run() {
   }
   for (int64_t number = 0, size = groups.size(); number < size; ++number)
     copyCheapProducers(number);
-  for (Operation *op : ops) {
-    if (op->use_empty() || !isFree(op) || !isComputation(op) || isPartOfAttention(op))
-      continue;
-    int64_t number = start(op);
-    if (number < 0)
-      continue;
-    growDown(number);
-    dropTrailingViews(number);
-    copyCheapProducers(number);
-  }
+  // Cheap operations last: the others may have copied them all.
+  for (bool withCheap : {false, true})
+    for (Operation *op : ops) {
+      if (op->use_empty() || !isFree(op) || !isComputation(op) || isPartOfAttention(op) ||
+          isCheap(op) != withCheap)
+        continue;
+      int64_t number = start(op);
+      if (number < 0)
+        continue;
+      growDown(number);
+      dropTrailingViews(number);
+      copyCheapProducers(number);
+    }
   for (const KernelGroup &group : groups)
     outline(group);
   sortTopologically(&block);

@@ -34,7 +34,7 @@ double KernelCosts::flopsPerElement(Operation *op) {
   if (isa<attn::RmsNormOp>(op))
     return 4;
   if (isa<attn::GluOp, attn::ActivationOp>(op))
-    return 16;
+    return 32;
   // An angle, its sine and its cosine serve two elements.
   if (isa<attn::RopeOp>(op))
     return 32;

@@ -34,9 +34,10 @@ llvm::SmallVector<mlir::ModuleOp> findKernelModules(mlir::ModuleOp module);
 /// The name of the kernel that `module` defines; empty if it defines none.
 llvm::StringRef getKernelName(mlir::ModuleOp module);
 
-/// Makes code of the nested modules that convert-tile-to-nvvm left, each with one kernel, several at a time unless the
-/// context forbids threads. A kernel that plans more shared memory than a chip has is an error. Spills, warnings and performance losses that ptxas reports become warnings or errors at the kernel's
-/// location, and attributes of the module: tile_nv.ptxas = {sm_80 = {registers = 128, ...}}. Without ptxas there is a remark.
+/// Makes code of the nested modules that convert-tile-to-nvvm left, each with one kernel, several at a time unless the context forbids
+/// threads. A kernel that plans more shared memory than a chip has is an error. Spills, warnings and performance losses that ptxas reports
+/// become warnings or errors at the kernel's location; its figures become an attribute of the module, tile_nv.ptxas = {sm_80 =
+/// {registers = 128, ...}}. Without ptxas there is a remark.
 mlir::FailureOr<std::vector<KernelCode>> emitKernels(llvm::ArrayRef<mlir::ModuleOp> kernels,
                                                      const KernelEmissionOptions &options);
 

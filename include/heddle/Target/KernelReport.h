@@ -27,7 +27,8 @@ struct KernelReport {
   std::vector<EntryKernels> entries;
   std::vector<KernelCodeRow> code; ///< GPUs only
 
-  /// Adds the work of the entries of `module`, as --heddle-linalg-to-kernels leaves it, at the extents `given`. A symbol that no entry has is an error.
+  /// Adds the work of the entries of `module`, as --heddle-linalg-to-kernels leaves it, at the extents `given`. A symbol that no entry
+  /// has is an error.
   mlir::LogicalResult addWork(mlir::ModuleOp module, const llvm::StringMap<int64_t> &given);
 
   /// Adds the code of nested kernel modules for `chip`.

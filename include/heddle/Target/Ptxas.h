@@ -32,7 +32,8 @@ struct Cubin {
   PtxasReport report;
 };
 
-/// Machine code of `ptx`, which holds the kernel `kernel`, for `chip` ("sm_80"). Errors carry ptxas' text. Safe to call from several threads.
+/// Machine code of `ptx`, which holds the kernel `kernel`, for `chip` ("sm_80"). Errors carry ptxas' text. Safe to call from several
+/// threads.
 llvm::Expected<Cubin> runPtxas(const CUDATools &tools, llvm::StringRef ptx, llvm::StringRef chip,
                                llvm::StringRef kernel);
 

@@ -43,8 +43,14 @@ def AttnFormKernelsPass : Pass<"attn-form-kernels", "mlir::func::FuncOp"> {
   let description = [{
     Input: attn operations, and what stands between them, on tensors. Output: what one kernel is to compute is in an
     `scf.execute_region` with the attribute `heddle.kernel`, which attn-to-tile makes a dispatch of. Groups are formed by cost on
-    `chip`; an operation that fuses with no other is a group of its own. `attn.attention`, and what no kernel can compute, is left as
-    it is.
+    `chip`; an operation that fuses with no other is a group of its own.
+
+    `attn.attention` has kernels of its own and is left as it is; so is what no kernel computes:
+    * data of f64, tensors of rank 0, and operands that are constants with different elements;
+    * products whose weight is no matrix of f32, f16 or bf16, or that are added to something else than zeros; other reductions;
+    * rotations of heads of unknown extent, and the frequencies, in f64, of scalings that depend on the length of the call;
+    * linalg operations whose maps are no projected permutations, or with functions other than exp, exp2, log, tanh, erf, sin, cos, sqrt
+      and floor; choices between tensors; `tensor.pad`, `tensor.insert_slice` and the like.
 
     ```mlir
     %n = attn.rms_norm %x, %w {eps = 1.0e-5 : f64} : tensor<?x96xf32>, tensor<96xf32>

@@ -13,14 +13,21 @@ struct BlockSizes {
   int64_t headDim; // at most
   int64_t queries, keys;
   int64_t warps = 0;
+  int64_t bits = 0;       // of the elements of products; 0: any
+  int64_t capability = 0; // of the chip, at least
 };
 } // namespace
 
 /// On CPUs all tiles of a program are on its stack as f32, and have to stay within a second-level cache of 512 KB.
 constexpr BlockSizes cpuBlocks[] = {{256, 64, 64}, {512, 32, 64}, {largestHeadDim, 32, 32}};
 
-/// On GPUs accumulators are in registers, and queries, keys and values in shared memory. The first block that fits is taken.
-constexpr BlockSizes gpuBlocks[] = {{128, 128, 64, 4},
+/// On GPUs accumulators are in registers, and queries, keys and values in shared memory. The first block that fits is taken. No block
+/// spills, which is measured: f32 in three products needs more registers, and ptxas takes more of them for sm_90.
+constexpr BlockSizes gpuBlocks[] = {{64, 128, 64, 4},
+                                    {128, 128, 32, 4, 32},
+                                    {96, 128, 64, 4},
+                                    {128, 128, 64, 8, 16, 90},
+                                    {128, 128, 64, 4},
                                     {256, 128, 64, 8},
                                     {256, 64, 64, 4},
                                     {512, 64, 32, 8},
@@ -33,6 +40,8 @@ constexpr BlockSizes gpuBlocks[] = {{128, 128, 64, 4},
 constexpr int64_t leastRows = 16;
 
 static bool holds(const BlockSizes &row, const AttentionForm &form) {
+  if (row.bits && row.bits != form.scoreType().getIntOrFloatBitWidth())
+    return false;
   return row.headDim == largestHeadDim || std::max(form.keyDim, form.valueDim) <= row.headDim;
 }
 
@@ -63,7 +72,8 @@ static BlockSizes chooseForGPU(const AttentionForm &form, const GPUChip &chip) {
     // Both products have a matrix instruction of 16 rows and 8 columns for each warp.
     int64_t columns = std::min(row.keys, form.valueColumns);
     row.warps = std::min(row.warps, row.queries / 16 * (columns / 8));
-    if (holds(row, form) && shared(row) <= chip.sharedBytesPerCTA)
+    if (holds(row, form) && row.capability <= chip.capability &&
+        shared(row) <= chip.sharedBytesPerCTA)
       return row;
   }
   return std::end(gpuBlocks)[-1];

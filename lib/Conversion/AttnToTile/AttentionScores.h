@@ -4,7 +4,7 @@
 #define HEDDLE_LIB_CONVERSION_ATTNTOTILE_ATTENTIONSCORES_H
 
 #include "AttentionForm.h"
-#include "TileEmitter.h"
+#include "heddle/Conversion/AttnToTile/TileEmitter.h"
 
 namespace heddle {
 

@@ -77,15 +77,24 @@ SmallVector<Index> KernelBuilder::setGrid(ArrayRef<GridAxis> axes) {
     }
     programs = host.createOrFold<arith::MulIOp>(programs, count);
   }
-  SmallVector<Index> coordinates;
+  auto isSingle = [](const GridAxis &axis) {
+    if (!axis.tensor)
+      return axis.number == 1;
+    auto type = cast<RankedTensorType>(axis.tensor.getType());
+    return !type.isDynamicDim(axis.dim) && type.getDimSize(axis.dim) == 1;
+  };
+  SmallVector<Index> coordinates(axes.size(), body->index(0));
   Index rest = body->programId(tile::Axis::X);
+  const GridAxis *last = llvm::find_if_not(llvm::reverse(axes), isSingle).base();
   for (auto [number, axis] : llvm::enumerate(axes)) {
-    if (number + 1 == axes.size()) {
-      coordinates.push_back(rest);
+    if (isSingle(axis))
+      continue;
+    if (&axis + 1 == last) {
+      coordinates[number] = rest;
       break;
     }
     Index extent = extentInKernel(axis);
-    coordinates.push_back(rest % extent);
+    coordinates[number] = rest % extent;
     rest = rest / extent;
   }
   return coordinates;

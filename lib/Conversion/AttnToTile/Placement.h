@@ -12,7 +12,7 @@
 #ifndef HEDDLE_LIB_CONVERSION_ATTNTOTILE_PLACEMENT_H
 #define HEDDLE_LIB_CONVERSION_ATTNTOTILE_PLACEMENT_H
 
-#include "TileEmitter.h"
+#include "heddle/Conversion/AttnToTile/TileEmitter.h"
 
 namespace heddle {
 

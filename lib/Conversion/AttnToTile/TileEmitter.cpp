@@ -1,6 +1,6 @@
 //===- TileEmitter.cpp - writing algorithms on tiles ----------------------===//
 
-#include "TileEmitter.h"
+#include "heddle/Conversion/AttnToTile/TileEmitter.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"

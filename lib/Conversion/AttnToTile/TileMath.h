@@ -7,7 +7,7 @@
 #ifndef HEDDLE_LIB_CONVERSION_ATTNTOTILE_TILEMATH_H
 #define HEDDLE_LIB_CONVERSION_ATTNTOTILE_TILEMATH_H
 
-#include "TileEmitter.h"
+#include "heddle/Conversion/AttnToTile/TileEmitter.h"
 #include "heddle/Dialect/Attn/Attn.h"
 
 namespace heddle {

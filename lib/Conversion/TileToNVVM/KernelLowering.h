@@ -217,6 +217,8 @@ private:
   mlir::LogicalResult lowerMemoryCast(mlir::memref::CastOp op);
   mlir::LogicalResult lowerMemoryDim(mlir::memref::DimOp op);
   mlir::LogicalResult lowerSubview(mlir::memref::SubViewOp op);
+  void cutDimensions(GlobalView &view, const GlobalMemory &source, mlir::ValueRange indices,
+                     llvm::ArrayRef<int64_t> keptDims, llvm::ArrayRef<int64_t> tableDims);
   mlir::LogicalResult lowerView(tile::ViewOp op);
   mlir::LogicalResult lowerGatherView(tile::GatherViewOp op);
   mlir::LogicalResult lowerScalarLoad(mlir::memref::LoadOp op);

@@ -220,6 +220,29 @@ LogicalResult KernelLowering::lowerScalarLoad(memref::LoadOp op) {
 // Views
 //===----------------------------------------------------------------------===//
 
+/// Completes a view with the dimensions of `source` that it keeps, but for those that a table selects, and with where its first
+/// element lies: the other dimensions are fixed by `indices`.
+void KernelLowering::cutDimensions(GlobalView &view, const GlobalMemory &source, ValueRange indices,
+                                   ArrayRef<int64_t> keptDims, ArrayRef<int64_t> tableDims) {
+  int64_t rank = source.extents.size();
+  auto fixed = indices.begin();
+  Value distance = math.i64(0);
+  for (int64_t dim = 0; dim < rank; ++dim) {
+    if (llvm::is_contained(tableDims, dim))
+      continue;
+    if (llvm::is_contained(keptDims, dim)) {
+      if (dim + 1 == rank && constantOf(source.strides[dim]) == 1)
+        view.contiguousDim = view.extents.size();
+      view.extents.push_back(source.extents[dim]);
+      view.strides.push_back(source.strides[dim]);
+    } else {
+      distance = math.add(distance, math.mul(math.wide(scalar(*fixed++)), source.strides[dim]));
+    }
+  }
+  view.alignment = view.contiguousDim >= 0 ? source.alignment : view.elementBytes;
+  view.pointer = advance(source.pointer, distance, view.elementBytes);
+}
+
 LogicalResult KernelLowering::lowerView(tile::ViewOp op) {
   FailureOr<GlobalMemory> source = memoryOf(op, op.getSource());
   if (failed(source))
@@ -228,20 +251,7 @@ LogicalResult KernelLowering::lowerView(tile::ViewOp op) {
   GlobalView view;
   view.element = type.getElementType();
   view.elementBytes = elementBytes(view.element);
-  auto fixed = op.getIndices().begin();
-  Value distance = math.i64(0);
-  for (int64_t dim = 0; dim < type.getRank(); ++dim) {
-    if (llvm::is_contained(op.getKeptDims(), dim)) {
-      if (dim + 1 == type.getRank() && constantOf(source->strides[dim]) == 1)
-        view.contiguousDim = view.extents.size();
-      view.extents.push_back(source->extents[dim]);
-      view.strides.push_back(source->strides[dim]);
-    } else {
-      distance = math.add(distance, math.mul(math.wide(scalar(*fixed++)), source->strides[dim]));
-    }
-  }
-  view.alignment = view.contiguousDim >= 0 ? source->alignment : view.elementBytes;
-  view.pointer = advance(source->pointer, distance, view.elementBytes);
+  cutDimensions(view, *source, op.getIndices(), op.getKeptDims(), /*tableDims=*/{});
   views[op.getView()] = std::move(view);
   return success();
 }
@@ -281,22 +291,10 @@ LogicalResult KernelLowering::lowerGatherView(tile::GatherViewOp op) {
   view.table = std::move(table);
   view.extents.push_back(rows);
   view.strides.push_back(op.getPaged() ? source->strides[tableDim + 1] : view.entryStride);
-  auto fixed = op.getIndices().begin();
-  Value distance = math.i64(0);
-  for (int64_t dim = 0; dim < type.getRank(); ++dim) {
-    if (dim == tableDim || (op.getPaged() && dim == tableDim + 1))
-      continue;
-    if (llvm::is_contained(op.getKeptDims(), dim)) {
-      if (dim + 1 == type.getRank() && constantOf(source->strides[dim]) == 1)
-        view.contiguousDim = 1;
-      view.extents.push_back(source->extents[dim]);
-      view.strides.push_back(source->strides[dim]);
-    } else {
-      distance = math.add(distance, math.mul(math.wide(scalar(*fixed++)), source->strides[dim]));
-    }
-  }
-  view.alignment = view.contiguousDim >= 0 ? source->alignment : view.elementBytes;
-  view.pointer = advance(source->pointer, distance, view.elementBytes);
+  SmallVector<int64_t> tableDims{tableDim};
+  if (op.getPaged())
+    tableDims.push_back(tableDim + 1);
+  cutDimensions(view, *source, op.getIndices(), op.getKeptDims(), tableDims);
   views[op.getView()] = std::move(view);
   return success();
 }

@@ -156,6 +156,14 @@ static int64_t accumulatorRegisters(const KernelShape &shape, int64_t warps) {
   return most / (32 * warps);
 }
 
+/// 32-bit registers of a thread for the operand a of a product. Warps along the columns hold all of their rows. f32 is kept three
+/// times: as it is, rounded, and the rest, which LLVM takes out of the loop.
+static int64_t keptRegisters(const Product &product, int64_t warps) {
+  int64_t along = std::min(warps, std::max<int64_t>(product.rows / 16, 1));
+  int64_t words = product.rows * product.depth * product.bits / 32 / (32 * along);
+  return product.bits == 32 ? 3 * words : words;
+}
+
 /// The hint, or the fewest warps from four on that leave room for the accumulators; never more than `most`.
 static int64_t chooseWarps(const KernelShape &shape, int64_t most, std::optional<int64_t> hint) {
   if (hint)
@@ -181,7 +189,7 @@ static Choice chooseForChain(const KernelShape &shape, std::optional<int64_t> hi
   }
   // Warps lie along the rows, so that the result of the first product is an operand of the second one as it is.
   choice.warps = chooseWarps(shape, first.rows / 16, hint);
-  int64_t operand = first.rows * first.depth * first.bits / 32 / (32 * choice.warps);
+  int64_t operand = keptRegisters(first, choice.warps);
   choice.knobs.keepOperands = accumulatorRegisters(shape, choice.warps) + operand <= registerBudget;
   return choice;
 }

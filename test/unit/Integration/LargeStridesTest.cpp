@@ -8,14 +8,17 @@
 using namespace heddle;
 using namespace heddle::test;
 
+class LargeStrides : public testing::TestWithParam<Way> {};
+HEDDLE_TEST_EACH_WAY(LargeStrides);
+
 // Two sequences 2^31 + 64 elements apart, in a mapping of which only a few pages exist.
-TEST(LargeStrides, BatchStridePast32Bits) {
+TEST_P(LargeStrides, BatchStridePast32Bits) {
   AttentionSpec spec;
   spec.type = DType::F16;
   spec.rule.causal = true;
   Program program;
   program.add(spec.entry("attention"));
-  ASSERT_TRUE(program.compile());
+  ASSERT_TRUE(program.compile(GetParam()));
 
   constexpr int64_t kStride = (int64_t(1) << 31) + 64;
   const size_t bytes = size_t(kStride) * 2 + (1 << 20);

@@ -12,25 +12,28 @@ using namespace heddle::test;
 using testing::HasSubstr;
 
 namespace {
-class Layout : public testing::Test {
-protected:
+class Layout : public EachWay<Layout> {
+public:
   static constexpr int64_t kBatch = 2, kLength = 9, kDim = 24;
 
-  static void SetUpTestSuite() {
+  static void addEntries(Program &program) {
     spec.heads = 4;
     spec.keyHeads = 2;
     spec.keyDim = spec.valueDim = kDim;
     spec.rule.causal = true;
     half = spec;
     half.type = DType::F16;
-    program = new Program;
-    program->add(spec.entry("f32"));
-    program->add(half.entry("f16"));
-    ASSERT_TRUE(program->compile());
+    odd = half;
+    odd.keyDim = odd.valueDim = 5;
+    program.add(spec.entry("f32"));
+    program.add(half.entry("f16"));
+    program.add(odd.entry("odd"));
   }
-  static void TearDownTestSuite() { delete program; }
 
   void SetUp() override {
+    EachWay::SetUp();
+    if (HasFatalFailure())
+      return;
     Random random(13);
     inputs = AttentionInputs::random(spec, {kBatch, kLength, kLength}, random);
     expected = callAttention(*program, "f32", spec, inputs);
@@ -52,78 +55,80 @@ protected:
     return outcome;
   }
 
-  static inline AttentionSpec spec, half;
-  static inline Program *program;
+  static inline AttentionSpec spec, half, odd;
   AttentionInputs inputs;
   AttentionOutputs expected;
 };
 } // namespace
 
-TEST_F(Layout, SlicesOfOneFusedProjection) {
-  // [B, L, (4 + 2 + 2) * d]
-  int64_t row = 8 * kDim;
-  Array fused(DType::F32, {kBatch, kLength, row});
-  auto part = [&](const Array &source, int64_t first) {
-    int64_t heads = source.shape()[2];
-    Array view = fused.withStrides({kBatch, kLength, heads, kDim}, {kLength * row, row, kDim, 1},
-                                   first * kDim);
-    for (int64_t i = 0; i < source.count(); ++i)
-      view.set(source.indexOf(i), source[i]);
-    return view;
-  };
-  AttentionInputs views;
-  views.query = part(inputs.query, 0);
-  views.key = part(inputs.key, 4);
-  views.value = part(inputs.value, 6);
+HEDDLE_TEST_EACH_WAY(Layout);
+
+TEST_P(Layout, SlicesOfOneFusedProjection) {
+  AttentionInputs views = inputs;
+  views.moveTo(AttentionMemory::Fused);
   expectSame(views);
 }
 
-TEST_F(Layout, HeadsBeforeRows) {
-  // [B, H, L, d], seen as [B, L, H, d].
-  auto transposed = [&](const Array &source) {
-    int64_t heads = source.shape()[2];
-    Array view =
-        Array(DType::F32, {kBatch, heads, kLength, kDim})
-            .withStrides(source.shape(), {heads * kLength * kDim, kDim, kLength * kDim, 1});
-    for (int64_t i = 0; i < source.count(); ++i)
-      view.set(source.indexOf(i), source[i]);
-    return view;
-  };
-  AttentionInputs views;
-  views.query = transposed(inputs.query);
-  views.key = transposed(inputs.key);
-  views.value = transposed(inputs.value);
+// [B, H, L, d], seen as [B, L, H, d].
+TEST_P(Layout, HeadsBeforeRows) {
+  AttentionInputs views = inputs;
+  views.moveTo(AttentionMemory::HeadsFirst);
   expectSame(views);
 }
 
-TEST_F(Layout, OneKeyHeadWithStrideZero) {
-  AttentionInputs repeated = inputs, views = inputs;
-  for (auto [dense, view] :
-       {std::pair(&repeated.key, &views.key), {&repeated.value, &views.value}}) {
-    Array first = dense->slice(2, 0, 1).copy();
-    *dense = Array::filled(DType::F32, dense->shape(), [&](const auto &index) {
-      return first.get(index[0], index[1], 0, index[3]);
-    });
-    *view = first.withStrides(view->shape(), {kLength * kDim, kDim, 0, 1});
-  }
+TEST_P(Layout, OneKeyHeadWithStrideZero) {
+  AttentionInputs views = inputs;
+  views.moveTo(AttentionMemory::SharedKeyHead);
+  AttentionInputs repeated = views;
+  repeated.key = views.key.copy();
+  repeated.value = views.value.copy();
   expected = callAttention(*program, "f32", spec, repeated);
   expectSame(views);
 }
 
-TEST_F(Layout, BaseAlignedToAnElementOnly) {
-  AttentionInputs narrow;
-  narrow.query = inputs.query.copy(DType::F16);
-  narrow.key = inputs.key.copy(DType::F16);
-  narrow.value = inputs.value.copy(DType::F16);
-  AttentionOutputs aligned = callAttention(*program, "f16", half, narrow);
-  for (Array *array : {&narrow.query, &narrow.key, &narrow.value})
-    *array = array->shiftedCopy(2);
-  AttentionOutputs shifted = callAttention(*program, "f16", half, narrow);
-  EXPECT_TRUE(aligned.output.sameBits(shifted.output));
-  EXPECT_TRUE(aligned.lse.sameBits(shifted.lse));
+// Kernels for GPUs move 16 bytes at a time where rows allow it, and then want them aligned to that.
+TEST_P(Layout, BaseAlignedToAnElementOnly) {
+  for (auto [name, each] : {std::pair("f16", &half), std::pair("odd", &odd)}) {
+    Random random(14);
+    AttentionInputs narrow = AttentionInputs::random(*each, {kBatch, kLength, kLength}, random);
+    AttentionOutputs aligned = callAttention(*program, name, *each, narrow);
+    for (Array *array : {&narrow.query, &narrow.key, &narrow.value})
+      *array = array->shiftedCopy(2);
+    if (GetParam().isSimulated() && each == &half) {
+      Outcome outcome = refused(name, DType::F16, narrow);
+      EXPECT_THAT(outcome.message,
+                  HasSubstr("'q': data address is 2 bytes past a multiple of 16, expected one "
+                            "aligned to 16 bytes"));
+      continue;
+    }
+    AttentionOutputs shifted = callAttention(*program, name, *each, narrow);
+    EXPECT_TRUE(aligned.output.sameBits(shifted.output)) << name;
+    EXPECT_TRUE(aligned.lse.sameBits(shifted.lse)) << name;
+  }
 }
 
-TEST_F(Layout, BaseNotAlignedToAnElement) {
+TEST_P(Layout, RowsAlignedToAnElementOnly) {
+  Random random(15);
+  AttentionInputs views = AttentionInputs::random(half, {kBatch, kLength, kLength}, random);
+  AttentionOutputs dense = callAttention(*program, "f16", half, views);
+  // A gap of one element behind each row of keys.
+  constexpr int64_t kRow = 2 * kDim + 1;
+  Array key = Array(DType::F16, {kBatch, kLength, kRow})
+                  .withStrides({kBatch, kLength, 2, kDim}, {kLength * kRow, kRow, kDim, 1});
+  for (int64_t i = 0; i < key.count(); ++i)
+    key.set(key.indexOf(i), views.key[i]);
+  views.key = key;
+  if (GetParam().isSimulated()) {
+    EXPECT_THAT(refused("f16", DType::F16, views).message,
+                HasSubstr("'k': stride of dimension 0 is 441 elements (882 bytes), expected a "
+                          "multiple of 8 elements (16 bytes), such as 448"));
+    return;
+  }
+  AttentionOutputs moved = callAttention(*program, "f16", half, views);
+  EXPECT_TRUE(dense.output.sameBits(moved.output));
+}
+
+TEST_P(Layout, BaseNotAlignedToAnElement) {
   AttentionInputs views = inputs;
   views.key = inputs.key.shiftedCopy(2);
   Outcome outcome = refused("f32", DType::F32, views);
@@ -131,7 +136,7 @@ TEST_F(Layout, BaseNotAlignedToAnElement) {
   EXPECT_THAT(outcome.message, HasSubstr("align"));
 }
 
-TEST_F(Layout, LastDimensionNotContiguous) {
+TEST_P(Layout, LastDimensionNotContiguous) {
   AttentionInputs views = inputs;
   Array wide(DType::F32, {kBatch, kLength, 2, 2 * kDim});
   views.value =
@@ -143,7 +148,7 @@ TEST_F(Layout, LastDimensionNotContiguous) {
 }
 
 // What is written has to be dense.
-TEST_F(Layout, OutputInsideALargerTensorIsRefused) {
+TEST_P(Layout, OutputInsideALargerTensorIsRefused) {
   Array whole(DType::F32, {kBatch, kLength, 6, kDim}), lse(DType::F32, {kBatch, 4, kLength});
   Array output = whole.slice(2, 1, 4);
   Outcome outcome =
@@ -153,7 +158,7 @@ TEST_F(Layout, OutputInsideALargerTensorIsRefused) {
   EXPECT_TRUE(whole.untouched());
 }
 
-TEST_F(Layout, OutputThatOverlapsIsRefused) {
+TEST_P(Layout, OutputThatOverlapsIsRefused) {
   Array lse(DType::F32, {kBatch, 4, kLength});
   Array output = Array(DType::F32, {kBatch, kLength, 1, kDim})
                      .withStrides({kBatch, kLength, 4, kDim}, {kLength * kDim, kDim, 0, 1});

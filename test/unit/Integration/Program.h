@@ -36,6 +36,9 @@ struct Way {
   int64_t sharedBytes = 0; // simulated: what a CTA may have; 0: as much as the chip has
 };
 
+/// What gtest prints of it.
+inline void PrintTo(const Way &way, std::ostream *os) { *os << way.text(); }
+
 /// Tile kernels on the best CPU variant of this machine, and as GPU kernels in the simulator.
 const std::vector<Way> &kernelWays();
 
@@ -86,6 +89,30 @@ private:
 
 /// The context that all programs share.
 mlir::MLIRContext &sharedContext();
+
+/// A suite that runs each test on one program several ways. `Suite::addEntries(Program &)` says what is in the program; it is compiled
+/// when the first test needs it.
+template <typename Suite> class EachWay : public testing::TestWithParam<Way> {
+protected:
+  void SetUp() override {
+    auto [entry, isNew] = programs.try_emplace(GetParam().text());
+    program = &entry->second;
+    if (isNew) {
+      Suite::addEntries(*program);
+      isCompiled[GetParam().text()] = program->compile(GetParam());
+    }
+    ASSERT_TRUE(isCompiled[GetParam().text()]) << "the program was not compiled";
+  }
+
+  Program *program = nullptr;
+
+private:
+  static inline std::map<std::string, Program> programs;
+  static inline std::map<std::string, bool> isCompiled;
+};
+
+#define HEDDLE_TEST_EACH_WAY(Suite)                                                                \
+  INSTANTIATE_TEST_SUITE_P(Ways, Suite, testing::ValuesIn(kernelWays()), nameOfWay)
 
 } // namespace heddle::test
 

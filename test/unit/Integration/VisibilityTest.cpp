@@ -1,45 +1,53 @@
 //===- VisibilityTest.cpp - exactly which keys a query sees ---------------===//
 //
-// Two structured inputs on which one wrong key changes an output by O(1):
+// Two structured inputs on which one wrong key changes a result by O(1) of what
+// it may differ by:
 //
-// * Queries of zero weigh all visible keys alike, and value j is the unit vector
-//   e_j: output channel j is 1 / (number of visible keys) if key j is visible,
-//   else 0.
-// * Key j is e_j and query i a large multiple of e_t(i): if key t(i) is visible
-//   the output is its value, j + 1.
+// * Queries of zero weigh all visible keys alike. So the lse is the logarithm of
+//   their number, and the output the mean of their values: the binary digits of
+//   the keys' places, as -1 and 1.
+// * Key j holds these digits of j, and a query a large multiple of those of a
+//   target t: if key t is visible, the output is its value, which is t, written
+//   with two digits of base 16; else it is that of keys with similar digits.
+//   Targets are the keys at both ends of what a query sees, and those next to them.
 //
 //===----------------------------------------------------------------------===//
 
 #include "AttentionSpec.h"
 
+#include <cmath>
 #include <gtest/gtest.h>
 
 using namespace heddle;
 using namespace heddle::test;
 
-static constexpr int kKeys = 24;
+static constexpr int64_t kDim = 16, kDigits = 9;
 
 /// Every mask, window and length feature, alone and with others.
-static std::vector<AttentionSpec> visibilitySpecs(DType type) {
+static std::vector<AttentionSpec> visibilitySpecs(DType type, std::array<int64_t, 2> block) {
   std::vector<AttentionSpec> specs;
+  AttentionSpec base;
+  base.type = type;
+  base.block = block;
+  base.heads = 2;
+  base.keyDim = base.valueDim = kDim;
   for (bool causal : {false, true})
-    for (auto [left, right] : {std::pair(-1, -1), std::pair(3, 0), std::pair(0, 0),
-                               std::pair(4, -1), std::pair(-1, 2), std::pair(3, 2)})
-      for (bool lengths : {false, true}) {
-        AttentionSpec spec;
-        spec.type = type;
-        spec.heads = 2;
-        spec.keyDim = spec.valueDim = kKeys;
-        spec.rule.causal = causal;
-        spec.rule.left = left;
-        spec.rule.right = right;
-        spec.lengths = lengths;
-        specs.push_back(spec);
-      }
+    for (auto [left, right] :
+         {std::pair(-1, -1), std::pair(3, 0), std::pair(0, 0), std::pair(4, -1), std::pair(-1, 2),
+          std::pair(3, 2), std::pair(63, 0), std::pair(64, 1), std::pair(100, 70)}) {
+      AttentionSpec spec = base;
+      spec.rule.causal = causal;
+      spec.rule.left = left;
+      spec.rule.right = right;
+      // Each window without lengths or with them, once causal and once not.
+      spec.lengths = specs.size() % 2;
+      specs.push_back(spec);
+    }
   for (std::array<bool, 4> shape :
        {std::array{true, true, true, true}, std::array{false, false, true, true},
         std::array{true, false, false, true}, std::array{false, true, true, false}}) {
-    AttentionSpec spec = specs[size_t(shape[0]) * 12];
+    AttentionSpec spec = base;
+    spec.rule.causal = shape[0];
     spec.lengths = shape[1];
     spec.mask = shape;
     specs.push_back(spec);
@@ -47,72 +55,102 @@ static std::vector<AttentionSpec> visibilitySpecs(DType type) {
   return specs;
 }
 
+static double digit(int64_t place, int64_t channel) {
+  return channel >= kDigits ? 0 : (place >> channel) & 1 ? 1 : -1;
+}
+
+/// Sets the elements that are not NaN.
+template <typename Function> static void fill(Array &array, Function value) {
+  for (int64_t i = 0; i < array.count(); ++i)
+    if (Array::Index index = array.indexOf(i); !std::isnan(array.get(index)))
+      array.set(index, value(index));
+}
+
 static void makeUniform(AttentionInputs &inputs) {
-  inputs.query = Array::constant(inputs.query.type(), inputs.query.shape(), 0);
-  for (int64_t i = 0; i < inputs.value.count(); ++i) {
-    Array::Index index = inputs.value.indexOf(i);
-    if (inputs.value.get(index) == inputs.value.get(index)) // not NaN
-      inputs.value.set(index, index[1] == index[3]);
-  }
+  fill(inputs.query, [](const auto &) { return 0; });
+  fill(inputs.value, [](const auto &i) { return digit(i[1], i[3]); });
 }
 
-static void makeSelecting(AttentionInputs &inputs, Random &random) {
-  int64_t keys = inputs.key.shape()[1];
-  Array::Index target(size_t(inputs.query.shape()[1]));
-  for (int64_t &each : target)
-    each = keys ? random.integer(0, keys - 1) : 0;
-  inputs.query = Array::filled(inputs.query.type(), inputs.query.shape(), [&](const auto &i) {
-    return target[size_t(i[1])] == i[3] ? 200 : 0;
+/// A key at an end of what query i sees, or next to it.
+static int64_t pickTarget(const AttentionSpec &spec, const AttentionInputs &inputs, int64_t batch,
+                          int64_t i, Random &random) {
+  int64_t keys = inputs.key.shape()[1], queries = inputs.query.shape()[1];
+  int64_t valid = spec.lengths ? int64_t(inputs.lengths.get({batch})) : keys;
+  int64_t position = i + valid - queries;
+  const int64_t ends[] = {position, position - spec.rule.left, position + spec.rule.right, valid,
+                          random.integer(0, std::max<int64_t>(keys - 1, 0))};
+  int64_t target = ends[random.integer(0, 4)] + random.integer(-1, 1);
+  return std::max<int64_t>(std::min(target, keys - 1), 0);
+}
+
+static void makeSelecting(const AttentionSpec &spec, AttentionInputs &inputs, Random &random) {
+  int64_t heads = spec.heads, queries = inputs.query.shape()[1];
+  std::vector<int64_t> targets;
+  for (int64_t row = 0; row < inputs.query.shape()[0] * queries * heads; ++row)
+    targets.push_back(
+        pickTarget(spec, inputs, row / heads / queries, row / heads % queries, random));
+  fill(inputs.query, [&](const auto &i) {
+    return 200 * digit(targets[size_t((i[0] * queries + i[1]) * heads + i[2])], i[3]);
   });
-  for (int64_t i = 0; i < inputs.key.count(); ++i) {
-    Array::Index index = inputs.key.indexOf(i);
-    if (inputs.key.get(index) != inputs.key.get(index))
-      continue;
-    inputs.key.set(index, index[1] == index[3]);
-    inputs.value.set(index, double(index[1] + 1));
-  }
+  fill(inputs.key, [](const auto &i) { return digit(i[1], i[3]); });
+  fill(inputs.value, [](const auto &i) { return double(i[3] % 2 ? i[1] / 16 : i[1] % 16); });
 }
 
-static void checkStructured(const Program &program, const std::string &entry,
-                            const AttentionSpec &spec, AttentionInputs &inputs, double limit) {
+namespace {
+class Visibility : public testing::TestWithParam<Way> {};
+} // namespace
+
+HEDDLE_TEST_EACH_WAY(Visibility);
+
+static void check(const Program &program, const std::string &entry, const AttentionSpec &spec,
+                  AttentionInputs &inputs, double limit) {
   AttentionOutputs outputs = callAttention(program, entry, spec, inputs);
   AttentionResult expected = evaluateAttention(inputs.operands(spec), spec.rule);
-  EXPECT_LE(largestError(outputs.output, expected.output), limit) << spec.text();
+  std::string context = spec.text() + " Lq=" + std::to_string(inputs.query.shape()[1]) +
+                        " Lk=" + std::to_string(inputs.key.shape()[1]);
+  EXPECT_LE(largestError(outputs.output, expected.output), limit) << context;
+  EXPECT_LE(largestError(outputs.lse, expected.lse), 1e-4) << context;
 }
 
-class Visibility : public testing::TestWithParam<std::string> {};
-
 TEST_P(Visibility, StructuredInputs) {
+  using Extents = std::vector<std::pair<int64_t, int64_t>>;
+  // Whole blocks of all kinds, and their edges; the same with blocks so small that few rows do.
+  const Extents large = {{257, 257}, {65, 257}, {1, 257}, {200, 64}};
+  const Extents small = {{9, 9}, {17, 65}, {64, 64}, {1, 65}, {40, 17}};
+  std::vector<AttentionSpec> specs = visibilitySpecs(DType::BF16, {16, 16});
+  for (const AttentionSpec &spec :
+       visibilitySpecs(GetParam().isSimulated() ? DType::F16 : DType::F32, {0, 0}))
+    specs.push_back(spec);
   Program program;
-  std::vector<AttentionSpec> specs = visibilitySpecs(DType::F32);
-  for (const AttentionSpec &spec : visibilitySpecs(DType::BF16))
-    if (spec.mask || spec.lengths)
-      specs.push_back(spec);
-  for (size_t i = 0; i < specs.size(); ++i)
-    program.add(specs[i].entry("spec" + std::to_string(i)));
+  for (auto [i, spec] : llvm::enumerate(specs))
+    program.add(spec.entry("spec" + std::to_string(i)));
   ASSERT_TRUE(program.compile(GetParam()));
-  for (size_t i = 0; i < specs.size(); ++i)
-    for (auto [queries, keys] :
-         {std::pair(9, 9), std::pair(1, 13), std::pair(4, kKeys), std::pair(11, 5)}) {
-      Random random(int64_t(i * 100 + size_t(keys)));
+  for (auto [i, spec] : llvm::enumerate(specs))
+    for (auto [queries, keys] : spec.block[0] ? small : large) {
+      Random random(int64_t(i) * 1000 + queries + keys);
       std::string entry = "spec" + std::to_string(i);
-      double unit = specs[i].type == DType::F32 ? 1e-6 : 1e-2;
-      AttentionInputs inputs = AttentionInputs::random(specs[i], {3, queries, keys}, random);
+      AttentionInputs inputs = AttentionInputs::random(spec, {2, queries, keys}, random);
       makeUniform(inputs);
-      checkStructured(program, entry, specs[i], inputs, unit);
-      makeSelecting(inputs, random);
-      checkStructured(program, entry, specs[i], inputs, 20 * unit);
+      check(program, entry, spec, inputs, 1.0 / 300);
+      for (int64_t round = 0; round < 3; ++round) {
+        makeSelecting(spec, inputs, random);
+        check(program, entry, spec, inputs, 0.1);
+      }
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Variants, Visibility, testing::ValuesIn(hostVariants()),
-                         [](const auto &info) { return info.param; });
-
 // A window of 4 keys including the query's own over 9 tokens: one prefill, and 9 decode steps on a
 // cache that is longer than the sequence.
-TEST(Window, DecodeStepsSeeWhatPrefillSees) {
+namespace {
+class Window : public testing::TestWithParam<Way> {};
+} // namespace
+
+HEDDLE_TEST_EACH_WAY(Window);
+
+TEST_P(Window, DecodeStepsSeeWhatPrefillSees) {
   AttentionSpec spec;
-  spec.keyDim = spec.valueDim = 16;
+  spec.type = GetParam().isSimulated() ? DType::F16 : DType::F32;
+  spec.keyDim = spec.valueDim = kDim;
   spec.rule.causal = true;
   spec.rule.left = 3;
   spec.rule.right = 0;
@@ -121,11 +159,12 @@ TEST(Window, DecodeStepsSeeWhatPrefillSees) {
   Program program;
   program.add(spec.entry("prefill"));
   program.add(cached.entry("decode"));
-  ASSERT_TRUE(program.compile());
+  ASSERT_TRUE(program.compile(GetParam()));
 
   Random random(7);
   AttentionInputs inputs = AttentionInputs::random(spec, {1, 9, 9}, random);
-  makeUniform(inputs);
+  fill(inputs.query, [](const auto &) { return 0; });
+  fill(inputs.value, [](const auto &i) { return i[1] == i[3]; });
   AttentionOutputs prefill = checkAttention(program, "prefill", spec, inputs);
   for (int64_t i = 0; i < 9; ++i)
     for (int64_t j = 0; j < 9; ++j) {
@@ -135,16 +174,16 @@ TEST(Window, DecodeStepsSeeWhatPrefillSees) {
   for (int64_t step = 0; step < 9; ++step) {
     AttentionInputs one;
     one.query = inputs.query.slice(1, step, 1);
-    one.key = Array(DType::F32, {1, 12, 1, 16});
-    one.value = Array(DType::F32, {1, 12, 1, 16});
+    one.key = Array(spec.type, {1, 12, 1, kDim});
+    one.value = Array(spec.type, {1, 12, 1, kDim});
     for (int64_t j = 0; j <= step; ++j)
-      for (int64_t d = 0; d < 16; ++d) {
+      for (int64_t d = 0; d < kDim; ++d) {
         one.key.set({0, j, 0, d}, inputs.key.get(0, j, 0, d));
         one.value.set({0, j, 0, d}, inputs.value.get(0, j, 0, d));
       }
     one.lengths = Array::constant(DType::I32, {1}, double(step + 1));
     AttentionOutputs decode = checkAttention(program, "decode", cached, one);
-    for (int64_t d = 0; d < 16; ++d)
+    for (int64_t d = 0; d < kDim; ++d)
       EXPECT_EQ(decode.output.get(0, 0, 0, d), prefill.output.get(0, step, 0, d)) << step;
   }
 }

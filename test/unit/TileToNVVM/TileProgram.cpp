@@ -38,6 +38,7 @@ std::unique_ptr<SimtProgram> compileTiles(const std::string &text) {
   PassManager passes(&tileContext());
   passes.addPass(createConvertTileToNVVMPass());
   OpPassManager &code = passes.nest<ModuleOp>();
+  code.addPass(createTileWalkPointersPass());
   code.addPass(createCanonicalizerPass());
   code.addPass(createCSEPass());
   code.addPass(createSCFToControlFlowPass());

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef HEDDLE_LIB_CONVERSION_ATTNTOTILE_TILEEMITTER_H
-#define HEDDLE_LIB_CONVERSION_ATTNTOTILE_TILEEMITTER_H
+#ifndef HEDDLE_CONVERSION_ATTNTOTILE_TILEEMITTER_H
+#define HEDDLE_CONVERSION_ATTNTOTILE_TILEEMITTER_H
 
 #include "heddle/Dialect/Tile/Tile.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -141,4 +141,4 @@ public:
 
 } // namespace heddle
 
-#endif // HEDDLE_LIB_CONVERSION_ATTNTOTILE_TILEEMITTER_H
+#endif // HEDDLE_CONVERSION_ATTNTOTILE_TILEEMITTER_H
