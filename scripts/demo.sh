@@ -41,7 +41,7 @@ for target in cpu sim-sm_80; do
   report=()
   [[ $target == cpu ]] || report=(--sim-report)
   "$bin/heddle-run" "$module" --target=$target --weights "$checkpoint" --replay "$expected" "${report[@]}" \
-    >"$out/$target.txt" || status=$?
+    >"$out/$target.txt" 2>"$out/$target.log" || { status=$?; cat "$out/$target.log" >&2; }
 done
 
 # field NAME: a value of the model's description in the IR.
@@ -76,7 +76,7 @@ run sim-sm_80 "sim     "
 echo
 echo "What the kernels of sm_80 do in a prefill and in one step of decode, and what became of them:"
 grep -h 'ptxas' "$out/compile.txt" | sed 's/^.*: \(remark\|warning\): */  /' || true
-awk '/^target / { inside = $2 == "sm_80"; next } inside { print "  " $0 }' "$out/kernels.txt"
+awk '/^target / { inside = $2 == "sm_80"; next } inside && NF { print "  " $0 }' "$out/kernels.txt"
 
 echo
 echo "What they did in the simulator, over the prefill and all steps of decode:"
@@ -99,9 +99,15 @@ awk '
     printf "%s %s %s %s %s %s %s %s %s\n", name, launches, ctas, value["global bytes"], value["used"], value["wavefronts"],
       value["conflicts"], value["mma flops"], defects
   }' "$out/sim-sm_80.txt" | awk '
-  BEGIN { format = "  %-14s %8s %6s %13s %12s %18s %15s %12s %8s\n"
-    printf format, "kernel", "launches", "CTAs", "global bytes", "sectors used", "shared wavefronts", "bank conflicts", "matrix FLOP", "defects" }
-  { printf format, $1, $2, $3, $4, $5, $6, $7, $8, $9; launches += $2; ctas += $3; bytes += $4; waves += $6; conflicts += $7; flops += $8; defects += $9 }
+  BEGIN {
+    format = "    %-12s  %8s  %4s  %12s  %12s  %17s  %14s  %11s  %7s\n"
+    printf format, "kernel", "launches", "CTAs", "global bytes", "sectors used", "shared wavefronts", "bank conflicts", "matrix FLOP",
+      "defects"
+  }
+  {
+    printf format, $1, $2, $3, $4, $5, $6, $7, $8, $9
+    launches += $2; ctas += $3; bytes += $4; waves += $6; conflicts += $7; flops += $8; defects += $9
+  }
   END { printf format, "total", launches, ctas, bytes, "", waves, conflicts, flops, defects }'
 echo
 if ((status)); then

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Checks the documentation: the generated pages exist, links between pages lead somewhere, and the README's commands are known.
+# Checks the documentation: the generated pages exist, links between pages lead somewhere, the README's commands are known, and commands of
+# pages print what the pages show.
 #
 #   scripts/test-docs.sh
 set -euo pipefail
@@ -21,7 +22,7 @@ links() {
   while IFS=: read -r page link; do
     [[ $link == http* || $link == '#'* ]] && continue
     [[ -e $(dirname "$page")/${link%%#*} ]] || { echo "$page: link to $link leads nowhere"; bad=1; }
-  done < <(grep -oHP '\]\(\K[^) ]+' README.md CONTRIBUTING.md docs/*.md)
+  done < <(grep -oHP '\]\(\K[^) ]+' README.md CONTRIBUTING.md docs/*.md dialects/*/README.md benchmarks/README.md)
   return $bad
 }
 
@@ -32,8 +33,13 @@ readme_commands() {
   done
 }
 
+excerpts() { python3 scripts/doc_excerpts.py --build "${build#"$root"/}" "$1"; }
+
 begin_suite docs
 check "generated pages" generated
 check links links
 check "commands in README" readme_commands
+for page in architecture add-a-kernel; do
+  check "commands in $page" excerpts "docs/$page.md"
+done
 end_suite

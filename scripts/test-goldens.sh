@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Compiles what the stored results of test/goldens describe, runs it and compares each output: on every CPU variant of this machine, as
-# tile kernels and as the reference, in f32, and in the simulator of sm_80 in f32, f16 and bf16. Files are worked on side by side.
+# Compiles what the stored results of test/goldens describe, runs it and compares each output: as tile kernels and as the reference, in f32 on
+# every CPU variant of this machine and in f16 and bf16 on one, and in the simulator of sm_80 in all three. Files are worked on side by side.
 #
 #   scripts/test-goldens.sh                 everything
 #   scripts/test-goldens.sh PATH...         files or model folders
@@ -25,7 +25,10 @@ ways=("--kernels=tile" "--kernels=reference" "--target=sim-sm_80")
 if [[ -n ${HEDDLE_GOLDEN_OPTIONS:-} ]]; then
   ways=("${ways[@]/%/ $HEDDLE_GOLDEN_OPTIONS}")
 else
-  ways+=("--target=sim-sm_80 --dtype=f16" "--target=sim-sm_80 --dtype=bf16")
+  for type in f16 bf16; do
+    cpu="--cpu-variants=avx2 --dtype=$type"
+    ways+=("--kernels=tile $cpu" "--kernels=reference $cpu" "--target=sim-sm_80 --dtype=$type")
+  done
 fi
 
 logs=$results/goldens

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs what is built to a scratch folder, moves it, and uses it from there: a C++ program over find_package(Heddle), a C program
-# and a Python script that call a compiled module, the tools, and that nothing points back to the source or build folder.
+# Installs what is built to a scratch folder, moves it, and uses it from there: C++ programs over find_package(Heddle), one of which builds a
+# kernel of its own, a C program and a Python script that call a compiled module, the tools, and that nothing points back to the source or build folder.
 #
 #   scripts/test-install.sh
 set -euo pipefail
@@ -51,6 +51,15 @@ standalone() {
     "$prefix/bin/heddle-run" "$scratch/gate.so" --print-entries
 }
 
+# The program prints the text that is stored beside it, and the installed compiler makes a module of it that computes its formula.
+own_kernel() {
+  configure_example own_kernel &&
+    "$scratch/own_kernel/own-kernel" >"$scratch/own_kernel.mlir" &&
+    diff "$scratch/own_kernel.mlir" examples/own_kernel/sigmoid-attention.mlir &&
+    "$prefix/bin/heddle-compile" "$scratch/own_kernel.mlir" --target=cpu,sim-sm_80 -o "$scratch/own_kernel.so" &&
+    python3 examples/own_kernel/check.py "$prefix/bin/heddle-run" "$scratch/own_kernel.so"
+}
+
 call_from_c() { configure_example call_from_c && "$scratch/call_from_c/call_gate"; }
 
 call_with_ctypes() { python3 examples/call_with_ctypes.py "$scratch/call_from_c/libgate.so"; }
@@ -61,6 +70,7 @@ check "no paths of the build" no_build_paths
 check "headers and tools" headers_and_tools
 check "headers compile" headers_compile
 check "examples standalone" standalone
+check "examples own_kernel" own_kernel
 check "examples call_from_c" call_from_c
 check "examples call_with_ctypes" call_with_ctypes
 end_suite

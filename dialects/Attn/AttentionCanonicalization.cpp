@@ -4,11 +4,12 @@
 //   1. A limit on the right is either `causal` or a window value > 0: right = 0
 //      becomes `causal`, and `causal` makes a right value redundant.
 //   2. A left value that no key can fall short of is -1. A window without any
-//      limit is dropped.
+//      limit is dropped, as are global keys where nothing is limited on the left.
 //   3. A single query stands at the last key: limits on the right hide nothing
 //      that kv_len or Lk does not hide already, and are dropped.
-//   4. Operands that change nothing (mask of only true, bias of only 0) and an
-//      lse that nothing reads are dropped.
+//   4. Operands that change nothing (mask of only true, bias of only 0), a
+//      region that yields its score, and statistics that nothing reads are
+//      dropped.
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,8 +36,10 @@ struct NormalizeVisibility : OpRewritePattern<AttentionOp> {
     if (causal)
       right = -1;
     // p <= Lk - 1, so p - left <= 0 once left >= Lk - 1.
-    if (!ShapedType::isDynamic(keys) && left >= keys - 1)
+    int64_t global = op.getGlobalKeys().value_or(0);
+    if (!ShapedType::isDynamic(keys) && (left >= keys - 1 || global >= keys))
       left = -1;
+    bool dropGlobal = left == -1 && op.getGlobalKeys();
     if (queries == 1) {
       causal = false;
       right = -1;
@@ -44,10 +47,12 @@ struct NormalizeVisibility : OpRewritePattern<AttentionOp> {
 
     bool hasWindow = left != -1 || right != -1;
     if (causal == op.getCausal() && hasWindow == op.getWindow().has_value() &&
-        left == op.getWindowLeft() && right == op.getWindowRight())
+        left == op.getWindowLeft() && right == op.getWindowRight() && !dropGlobal)
       return rewriter.notifyMatchFailure(op, "already in canonical form");
     rewriter.modifyOpInPlace(op, [&] {
       op.setCausal(causal);
+      if (dropGlobal)
+        op.removeGlobalKeysAttr();
       if (hasWindow)
         op.setWindow(ArrayRef<int64_t>{left, right});
       else
@@ -78,17 +83,39 @@ struct DropNeutralOperands : OpRewritePattern<AttentionOp> {
   }
 };
 
-struct DropUnusedLse : OpRewritePattern<AttentionOp> {
+struct DropIdentityScore : OpRewritePattern<AttentionOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(AttentionOp op, PatternRewriter &rewriter) const override {
-    if (!op.getLse() || !op.getLse().use_empty())
-      return rewriter.notifyMatchFailure(op, "no unused lse");
-    auto smaller = AttentionOp::create(rewriter, op.getLoc(), TypeRange{op.getOutput().getType()},
-                                       op->getOperands(), op.getProperties(),
-                                       llvm::to_vector(op->getDiscardableAttrs()));
-    smaller.setReturnLse(false);
-    rewriter.replaceAllUsesWith(op.getOutput(), smaller.getOutput());
+    if (op.getScore().empty())
+      return rewriter.notifyMatchFailure(op, "no score region");
+    Block &block = op.getScore().front();
+    if (cast<YieldOp>(block.getTerminator()).getScore() != block.getArgument(0))
+      return rewriter.notifyMatchFailure(op, "the region changes the score");
+    rewriter.modifyOpInPlace(op, [&] { rewriter.eraseBlock(&block); });
+    return success();
+  }
+};
+
+struct DropUnusedStatistics : OpRewritePattern<AttentionOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(AttentionOp op, PatternRewriter &rewriter) const override {
+    SmallVector<Value> kept{op.getOutput()};
+    llvm::copy_if(op.getStatistics(), std::back_inserter(kept),
+                  [](Value statistic) { return !statistic.use_empty(); });
+    if (kept.size() == op->getNumResults())
+      return rewriter.notifyMatchFailure(op, "no unused statistic");
+    auto isKept = [&](Value statistic) { return statistic && !statistic.use_empty(); };
+    auto smaller =
+        AttentionOp::create(rewriter, op.getLoc(), ValueRange(kept).getTypes(), op->getOperands(),
+                            op.getProperties(), llvm::to_vector(op->getDiscardableAttrs()));
+    smaller.getScore().takeBody(op.getScore());
+    smaller.setReturnLse(isKept(op.getLse()));
+    smaller.setReturnMax(isKept(op.getMaxLogit()));
+    smaller.setReturnSinkMass(isKept(op.getSinkMass()));
+    for (auto [before, after] : llvm::zip_equal(kept, smaller->getResults()))
+      rewriter.replaceAllUsesWith(before, after);
     rewriter.eraseOp(op);
     return success();
   }
@@ -97,5 +124,6 @@ struct DropUnusedLse : OpRewritePattern<AttentionOp> {
 } // namespace
 
 void AttentionOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {
-  patterns.add<NormalizeVisibility, DropNeutralOperands, DropUnusedLse>(context);
+  patterns.add<NormalizeVisibility, DropNeutralOperands, DropIdentityScore, DropUnusedStatistics>(
+      context);
 }

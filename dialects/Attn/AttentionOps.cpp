@@ -1,5 +1,6 @@
 //===- AttentionOps.cpp - types and checks of softmax attention -----------===//
 
+#include "ScoreRegion.h"
 #include "VerifyUtils.h"
 #include "heddle/Dialect/Attn/Attn.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -9,25 +10,36 @@ using namespace mlir;
 using namespace heddle::attn;
 
 //===----------------------------------------------------------------------===//
-// Assembly of the result types: `type` or `(type, type)`
+// Assembly of the result types: `type` or `(type, type, ...)`
 //===----------------------------------------------------------------------===//
 
-static ParseResult parseAttentionResultTypes(OpAsmParser &parser, Type &output, Type &lse) {
+static ParseResult parseAttentionResultTypes(OpAsmParser &parser, Type &output,
+                                             SmallVectorImpl<Type> &statistics) {
   if (failed(parser.parseOptionalLParen()))
     return parser.parseType(output);
   if (parser.parseType(output))
     return failure();
-  if (succeeded(parser.parseOptionalComma()) && parser.parseType(lse))
-    return failure();
+  while (succeeded(parser.parseOptionalComma()))
+    if (parser.parseType(statistics.emplace_back()))
+      return failure();
   return parser.parseRParen();
 }
 
-static void printAttentionResultTypes(OpAsmPrinter &printer, Operation *, Type output, Type lse) {
-  if (!lse) {
+static void printAttentionResultTypes(OpAsmPrinter &printer, Operation *, Type output,
+                                      TypeRange statistics) {
+  if (statistics.empty()) {
     printer << output;
     return;
   }
-  printer << '(' << output << ", " << lse << ')';
+  printer << '(' << output << ", " << statistics << ')';
+}
+
+void AttentionOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getOutput(), "output");
+  for (auto [statistic, name] : {std::pair(getLse(), "lse"), std::pair(getMaxLogit(), "max"),
+                                 std::pair(getSinkMass(), "sink_mass")})
+    if (statistic)
+      setName(statistic, name);
 }
 
 //===----------------------------------------------------------------------===//
@@ -43,8 +55,10 @@ LogicalResult AttentionOp::inferReturnTypes(MLIRContext *context, std::optional<
   int64_t queries = query.getDimSize(1), heads = query.getDimSize(2);
   results.push_back(
       RankedTensorType::get({batch, queries, heads, value.getDimSize(3)}, query.getElementType()));
-  if (adaptor.getReturnLse())
-    results.push_back(RankedTensorType::get({batch, heads, queries}, Float32Type::get(context)));
+  auto perRow = RankedTensorType::get({batch, heads, queries}, Float32Type::get(context));
+  results.append(size_t(adaptor.getReturnLse()) + adaptor.getReturnMax() +
+                     adaptor.getReturnSinkMass(),
+                 perRow);
   return success();
 }
 
@@ -69,8 +83,8 @@ LogicalResult AttentionOp::reifyResultShapes(OpBuilder &builder,
     shapes.push_back(std::move(dims));
   };
   known(getOutput(), {query[0], query[1], query[2], value[3]});
-  if (getLse())
-    known(getLse(), {query[0], query[2], query[1]});
+  for (Value statistic : getStatistics())
+    known(statistic, {query[0], query[2], query[1]});
   return success();
 }
 
@@ -125,6 +139,9 @@ static LogicalResult verifyAttributes(AttentionOp op) {
         return op.emitOpError() << "expected the " << (side == 0 ? "left" : "right")
                                 << " value of window to be >= -1, got " << value;
   }
+  if (op.getGlobalKeys() && int64_t(*op.getGlobalKeys()) < 1)
+    return op.emitOpError() << "expected global_keys to be >= 1, got "
+                            << int64_t(*op.getGlobalKeys());
   constexpr double anything = -std::numeric_limits<double>::infinity();
   if (op.getSoftcap() && failed(verifyNumber(op, "softcap", op.getSoftcap()->convertToDouble(), 0,
                                              /*exclusive=*/true)))
@@ -160,6 +177,8 @@ LogicalResult AttentionOp::verify() {
     return failure();
   if (getSinks() && failed(verifySameDim(*this, {"sinks", getSinks()}, 0, query, 2)))
     return failure();
+  if (getReturnSinkMass() && !getSinks())
+    return emitOpError("expected operand sinks, as return_sink_mass is set");
   if (getKvLen() && failed(verifySameDim(*this, {"kv_len", getKvLen()}, 0, query, 0)))
     return failure();
   if (getAlibiSlopes()) {

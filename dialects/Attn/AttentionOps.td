@@ -6,7 +6,9 @@
 include "AttnDialect.td"
 
 def Attn_AttentionOp : Attn_TensorOp<"attention",
-    [AttrSizedOperandSegments, InferTypeOpAdaptorWithIsCompatible]> {
+    [AttrSizedOperandSegments, InferTypeOpAdaptorWithIsCompatible, IsolatedFromAbove,
+     DeclareOpInterfaceMethods<OpAsmOpInterface,
+                               ["getAsmResultNames", "getAsmBlockArgumentNames"]>]> {
   let summary = "softmax attention with grouped heads, masks, bias and sinks";
   let description = [{
     For batch b, query head h, query i and key j, with r = Hq / Hk:
@@ -14,6 +16,7 @@ def Attn_AttentionOp : Attn_TensorOp<"attention",
         off    = (kv_len[b] or Lk) - Lq                 p = i + off
         s_j    = scale * sum_d query[b, i, h, d] * key[b, j, floor(h / r), d]
         s_j    = softcap * tanh(s_j / softcap)          if softcap
+        s_j    = score(s_j, b, h, p, j)                 if there is a score region
         s_j    = s_j - alibi_slopes[b, h] * |p - j|     if alibi_slopes
         s_j    = s_j + bias[b, h, i, j]                 if bias
         s_j    = -inf unless key j is visible to query i
@@ -21,16 +24,31 @@ def Attn_AttentionOp : Attn_TensorOp<"attention",
         output = sum_j w_j value[b, j, floor(h / r), :]
                  / (l + exp(sinks[h] - m))              exp term only if sinks
         lse    = m + ln(l)                              the sink stays out
+        max    = m
+        sink_mass = exp(sinks[h] - m) / (l + exp(sinks[h] - m))
 
     Key j is visible if all of these hold:
 
         j < kv_len[b]                    if kv_len
         j <= p                           if causal (aligned bottom-right)
-        p - left <= j <= p + right       if window = [left, right], -1 = no limit
+        p - left <= j <= p + right       if window = [left, right], -1 = no limit;
+                                         key j < global_keys may be below p - left
         mask[b, h, i, j]                 if mask (true = keep)
 
-    A query that sees no key gives output 0 and lse -inf. Key and value rows at
-    or past kv_len[b] may hold anything, NaN included.
+    A query that sees no key gives output 0, lse and max -inf, and sink_mass 1,
+    or 0 if the sink is -inf. Key and value rows at or past kv_len[b] may hold
+    anything, NaN included. lse, max and sink_mass are the statistics of a row of
+    scores; that they are asked for changes no bit of the output. The sum of the
+    weights of all keys, as the output has them, is 1 - sink_mass.
+
+    The score region is a function of one score: its block has the arguments
+    (score: f32, batch: index, head: index, query: index, key: index), where query
+    is the position p, and yields an f32. It uses no values from outside, and
+    holds operations of `arith` and `math` on f32, i1, i32 and index only (no
+    bitcast). It is a part of the sum over keys, so it has to be defined for every
+    p and j, also for keys that are not visible: what it gives there is not used.
+    Kernels compute indices in 32 bits: each must be within [-2^31, 2^31), and an
+    operation that takes a negative one as unsigned is not defined.
 
     Operands and results:
 
@@ -46,11 +64,14 @@ def Attn_AttentionOp : Attn_TensorOp<"attention",
     | alibi_slopes | [Hq] or [B, Hq], f32 | |
     | output | [B, Lq, Hq, dv] | element type of query |
     | lse | [B, Hq, Lq], f32 | only with `return_lse`; natural logarithm |
+    | max | [B, Hq, Lq], f32 | only with `return_max`; the largest score of a visible key |
+    | sink_mass | [B, Hq, Lq], f32 | only with `return_sink_mass`; weight that the sink takes |
 
     Constraints: Hq is a positive multiple of Hk > 0; `window` has two values,
-    each >= -1; `softcap` is finite and > 0; `scale` is finite and 1 / sqrt(dk)
+    each >= -1; `global_keys` is >= 1; `softcap` is finite and > 0; `scale` is finite and 1 / sqrt(dk)
     by default (dk > 0). In bias and mask a dynamic dimension means the full
-    extent, a static 1 is broadcast. To lower to linalg Hk must be static.
+    extent, a static 1 is broadcast. `return_sink_mass` needs `sinks`. To lower to
+    linalg Hk must be static.
 
     Example:
 
@@ -62,6 +83,20 @@ def Attn_AttentionOp : Attn_TensorOp<"attention",
         {causal, window = array<i64: 127, 0>, return_lse}
         : (tensor<?x?x32x64xf32>, tensor<?x?x8x64xf32>, tensor<?x?x8x64xf32>)
         -> (tensor<?x?x32x64xf32>, tensor<?x32x?xf32>)
+    // A penalty on the distance, the same in all heads.
+    %o3 = attn.attention %q, %k, %v
+        : (tensor<?x?x32x64xf32>, tensor<?x?x8x64xf32>, tensor<?x?x8x64xf32>)
+        -> tensor<?x?x32x64xf32>
+        score(%s, %b, %h, %p, %j) {
+      %factor = arith.constant 0.125 : f32
+      %d = arith.subi %p, %j : index
+      %i = arith.index_cast %d : index to i32
+      %x = arith.sitofp %i : i32 to f32
+      %distance = math.absf %x : f32
+      %penalty = arith.mulf %distance, %factor : f32
+      %t = arith.subf %s, %penalty : f32
+      attn.yield %t : f32
+    }
     ```
     Source: FlashAttention (arXiv 2307.08691; masks as in version 2.1 and
     later); ALiBi (arXiv 2108.12409); sinks as in OpenAI's gpt-oss.
@@ -77,12 +112,16 @@ def Attn_AttentionOp : Attn_TensorOp<"attention",
     Optional<TensorRankOf<[F32], [1, 2]>>:$alibi_slopes,
     UnitAttr:$causal,
     OptionalAttr<DenseI64ArrayAttr>:$window,
+    OptionalAttr<I64Attr>:$global_keys,
     OptionalAttr<F64Attr>:$softcap,
     OptionalAttr<F64Attr>:$scale,
-    UnitAttr:$return_lse);
+    UnitAttr:$return_lse,
+    UnitAttr:$return_max,
+    UnitAttr:$return_sink_mass);
   let results = (outs
     Attn_FloatTensor<4>:$output,
-    Optional<TensorRankOf<[F32], [3]>>:$lse);
+    Variadic<TensorRankOf<[F32], [3]>>:$statistics);
+  let regions = (region MaxSizedRegion<1>:$score);
   let assemblyFormat = [{
     $query `,` $key `,` $value
     oilist(
@@ -93,8 +132,10 @@ def Attn_AttentionOp : Attn_TensorOp<"attention",
       | `alibi_slopes` `(` $alibi_slopes `:` type($alibi_slopes) `)`
     )
     attr-dict `:` `(` type($query) `,` type($key) `,` type($value) `)` `->`
-    custom<AttentionResultTypes>(type($output), type($lse))
+    custom<AttentionResultTypes>(type($output), type($statistics)) ``
+    custom<ScoreRegion>($score)
   }];
+  let hasRegionVerifier = 1;
   let hasCanonicalizer = 1;
   let extraClassDeclaration = [{
     /// The factor on raw scores: `scale`, or 1 / sqrt(dk). dk must be static
@@ -104,7 +145,28 @@ def Attn_AttentionOp : Attn_TensorOp<"attention",
     /// Inclusive offsets of the window; -1 where there is no limit.
     int64_t getWindowLeft() { return getWindow() ? (*getWindow())[0] : -1; }
     int64_t getWindowRight() { return getWindow() ? (*getWindow())[1] : -1; }
+
+    /// The statistics, in the order of the results; null if not asked for.
+    ::mlir::Value getLse() {
+      return getReturnLse() ? getStatistics().front() : ::mlir::Value();
+    }
+    ::mlir::Value getMaxLogit() {
+      return getReturnMax() ? getStatistics()[getReturnLse()] : ::mlir::Value();
+    }
+    ::mlir::Value getSinkMass() {
+      return getReturnSinkMass() ? getStatistics().back() : ::mlir::Value();
+    }
   }];
+}
+
+def Attn_YieldOp : Attn_Op<"yield",
+    [Pure, ReturnLike, Terminator, HasParent<"AttentionOp">]> {
+  let summary = "result of a score region";
+  let description = [{
+    Gives the score that the region of `attn.attention` computes.
+  }];
+  let arguments = (ins F32:$score);
+  let assemblyFormat = "$score attr-dict `:` type($score)";
 }
 
 #endif // HEDDLE_ATTN_ATTENTION_OPS_TD

@@ -63,13 +63,12 @@ struct SigmoidAttention {
 static void buildKernel(TileEmitter &emit, Type element, ValueRange arguments) {
   Value q = arguments[0], k = arguments[1], v = arguments[2], o = arguments[3];
   Index numQueries = emit.dim(q, 1), heads = emit.dim(q, 2);
-  Index numKeys = emit.dim(k, 1), keyHeads = emit.dim(k, 2);
+  Index numKeys = emit.dim(k, 1);
   Index blocks = ceilDiv(numQueries, blockQueries);
   Index program = emit.programId(tile::Axis::X);
   // The last block comes first, since it has the most keys.
   Index firstQuery = (blocks - 1 - program % blocks) * blockQueries;
   Index batch = program / blocks / heads, head = program / blocks % heads;
-  Index keyHead = head / (heads / keyHeads);
 
   Index firstPosition = numKeys - numQueries + firstQuery;
   Index seenByAll = min(max(firstPosition + 1, 0), numKeys) / blockKeys * blockKeys;
@@ -79,8 +78,8 @@ static void buildKernel(TileEmitter &emit, Type element, ValueRange arguments) {
   SigmoidAttention attention{emit,
                              element,
                              queries,
-                             emit.rowsOf(k, batch, keyHead, numKeys, headDim),
-                             emit.rowsOf(v, batch, keyHead, numKeys, headDim),
+                             emit.rowsOf(k, batch, head, numKeys, headDim),
+                             emit.rowsOf(v, batch, head, numKeys, headDim),
                              firstPosition};
   Tile acc = emit.filled({blockQueries, headDim}, 0.0);
   acc = attention.visit(emit.index(0), seenByAll, /*isEdge=*/false, acc);
@@ -90,14 +89,13 @@ static void buildKernel(TileEmitter &emit, Type element, ValueRange arguments) {
   tile::ReturnOp::create(emit);
 }
 
-/// func @attend(q, k, v) -> o, which dispatches the kernel.
+/// func @attend(q, k, v) -> o, which dispatches the kernel. Dimensions of one name are checked to be equal in every call.
 static void buildEntry(ImplicitLocOpBuilder &b, RankedTensorType type, tile::KernelOp kernel) {
   auto entry = func::FuncOp::create(b, "attend", b.getFunctionType({type, type, type}, type));
   const char *const names[] = {"q", "k", "v"}, *const rows[] = {"L", "S", "S"};
-  const char *const heads[] = {"H", "G", "G"};
   for (unsigned i = 0; i < 3; ++i) {
     entry.setArgAttr(i, "heddle.name", b.getStringAttr(names[i]));
-    entry.setArgAttr(i, "heddle.dims", b.getStrArrayAttr({"B", rows[i], heads[i], ""}));
+    entry.setArgAttr(i, "heddle.dims", b.getStrArrayAttr({"B", rows[i], "H", ""}));
   }
   entry.setResultAttr(0, "heddle.name", b.getStringAttr("o"));
   entry.setResultAttr(0, "heddle.dims", b.getStrArrayAttr({"B", "L", "H", ""}));
@@ -105,11 +103,11 @@ static void buildEntry(ImplicitLocOpBuilder &b, RankedTensorType type, tile::Ker
   auto constant = [&](int64_t number) { return arith::ConstantIndexOp::create(b, number); };
   Value q = entry.getArgument(0), one = constant(1), grid = constant(blockQueries);
   auto dim = [&](int64_t which) { return tensor::DimOp::create(b, q, which); };
-  Value batch = dim(0), length = dim(1), heads_ = dim(2);
+  Value batch = dim(0), length = dim(1), heads = dim(2);
   grid = arith::CeilDivUIOp::create(b, length, grid);
-  grid = arith::MulIOp::create(b, grid, arith::MulIOp::create(b, batch, heads_));
+  grid = arith::MulIOp::create(b, grid, arith::MulIOp::create(b, batch, heads));
   Value empty = tensor::EmptyOp::create(b, type.getShape(), type.getElementType(),
-                                        ValueRange{batch, length, heads_});
+                                        ValueRange{batch, length, heads});
   auto dispatch = tile::DispatchOp::create(b, TypeRange(type), FlatSymbolRefAttr::get(kernel), grid,
                                            one, one, entry.getArguments(), ValueRange(empty));
   func::ReturnOp::create(b, dispatch.getResults());

@@ -5,22 +5,53 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
 namespace heddle {
 
+/// The product of factors that are not negative, or INT64_MAX if it is larger.
+static int64_t multiply(std::initializer_list<int64_t> factors) {
+  int64_t product = 1;
+  bool overflowed = false;
+  for (int64_t factor : factors) {
+    if (factor == 0)
+      return 0;
+    overflowed |= llvm::MulOverflow(product, factor, product);
+  }
+  return overflowed ? INT64_MAX : product;
+}
+
+/// Adds the product of `factors`, up to INT64_MAX.
+static void increase(int64_t &sum, std::initializer_list<int64_t> factors) {
+  if (llvm::AddOverflow(sum, multiply(factors), sum))
+    sum = INT64_MAX;
+}
+
+int64_t KernelCost::flops() const {
+  int64_t sum = matrixFlops;
+  increase(sum, {otherFlops});
+  return sum;
+}
+
+bool KernelCost::overflows() const {
+  return llvm::is_contained({programs, bytesIn, bytesOut, matrixFlops, otherFlops, flops()},
+                            INT64_MAX);
+}
+
 double KernelCost::intensity() const {
-  int64_t bytes = bytesIn + bytesOut;
+  int64_t bytes = bytesIn;
+  increase(bytes, {bytesOut});
   return bytes ? double(flops()) / double(bytes) : 0;
 }
 
 void KernelCost::add(const KernelCost &other, int64_t times) {
-  programs += times * other.programs;
-  bytesIn += times * other.bytesIn;
-  bytesOut += times * other.bytesOut;
-  matrixFlops += times * other.matrixFlops;
-  otherFlops += times * other.otherFlops;
+  increase(programs, {times, other.programs});
+  increase(bytesIn, {times, other.bytesIn});
+  increase(bytesOut, {times, other.bytesOut});
+  increase(matrixFlops, {times, other.matrixFlops});
+  increase(otherFlops, {times, other.otherFlops});
   assumesData |= other.assumesData;
   isIncomplete |= other.isIncomplete;
 }
@@ -28,7 +59,7 @@ void KernelCost::add(const KernelCost &other, int64_t times) {
 namespace {
 
 int64_t bytesOf(Type element, int64_t count) {
-  return count * int64_t(llvm::divideCeil(element.getIntOrFloatBitWidth(), 8));
+  return multiply({count, int64_t(llvm::divideCeil(element.getIntOrFloatBitWidth(), 8))});
 }
 
 /// FLOPs of an operation on scalars, or on one element of tiles. Moves, conversions, choices, comparisons and changes of sign are free.
@@ -52,27 +83,27 @@ public:
     llvm::TypeSwitch<Operation *>(op)
         .Case([&](tile::LoadOp load) {
           // Without padding, the whole tile lies inside.
-          cost.bytesIn += times * bytesOf(load.getResult().getType(), load.getView(),
-                                          load.getIndices(), bool(load.getPad()));
+          increase(cost.bytesIn, {times, bytesOf(load.getResult().getType(), load.getView(),
+                                                 load.getIndices(), bool(load.getPad()))});
         })
         .Case([&](tile::StoreOp store) {
-          cost.bytesOut += times * bytesOf(cast<RankedTensorType>(store.getTile().getType()),
-                                           store.getView(), store.getIndices(), true);
+          increase(cost.bytesOut, {times, bytesOf(cast<RankedTensorType>(store.getTile().getType()),
+                                                  store.getView(), store.getIndices(), true)});
         })
         .Case([&](tile::DotOp dot) {
           auto a = cast<RankedTensorType>(dot.getA().getType());
           int64_t k = a.getDimSize(dot.getTransposeA() ? 0 : 1);
-          cost.matrixFlops += times * 2 * k * numElements(dot.getResult());
+          increase(cost.matrixFlops, {times, 2, k, numElements(dot.getResult())});
         })
         .Case<tile::ReduceOp, tile::ScanOp>(
-            [&](auto op) { cost.otherFlops += times * numFloats(op.getInput()); })
+            [&](auto op) { increase(cost.otherFlops, {times, numFloats(op.getInput())}); })
         .Case([&](tile::SolveTriangularOp solve) {
           int64_t rows = cast<RankedTensorType>(solve.getA().getType()).getDimSize(0);
-          cost.matrixFlops += times * (rows - 1) * numElements(solve.getResult());
+          increase(cost.matrixFlops, {times, rows - 1, numElements(solve.getResult())});
         })
         .Default([&](Operation *op) {
           if (op->getNumResults() == 1 && isa<RankedTensorType>(op->getResult(0).getType()))
-            cost.otherFlops += times * flopsOfElement(op) * numElements(op->getResult(0));
+            increase(cost.otherFlops, {times, flopsOfElement(op), numElements(op->getResult(0))});
         });
   }
 
@@ -137,7 +168,7 @@ KernelCost countTileKernel(tile::KernelOp kernel, std::array<ScalarEvaluator::Ex
       total.isIncomplete = true;
       return total;
     }
-    total.programs *= std::max<int64_t>(*extent, 0);
+    total.programs = multiply({total.programs, std::max<int64_t>(*extent, 0)});
   }
   if (!total.programs)
     return total;
@@ -157,8 +188,9 @@ KernelCost countTileKernel(tile::KernelOp kernel, std::array<ScalarEvaluator::Ex
       for (int64_t y = 0; y < periods[1]; ++y)
         for (int64_t x = 0; x < periods[0]; ++x) {
           evaluator.setProgram({x, y, z}, grid);
-          int64_t times = countAlike(*grid[0], periods[0], x) *
-                          countAlike(*grid[1], periods[1], y) * countAlike(*grid[2], periods[2], z);
+          int64_t times =
+              multiply({countAlike(*grid[0], periods[0], x), countAlike(*grid[1], periods[1], y),
+                        countAlike(*grid[2], periods[2], z)});
           evaluator.walk(
               body, [&](Operation *op, int64_t trips) { counter.count(op, trips); }, times);
           for (unsigned axis = 0; axis < 3; ++axis)
@@ -172,7 +204,7 @@ KernelCost countTileKernel(tile::KernelOp kernel, std::array<ScalarEvaluator::Ex
     cost = KernelCost();
     for (unsigned axis = 0; axis < 3; ++axis)
       periods[axis] = std::max(periods[axis], neededPeriod(axis));
-    if (periods[0] * periods[1] * periods[2] > maxPrograms) {
+    if (multiply({periods[0], periods[1], periods[2]}) > maxPrograms) {
       evaluator.setIncomplete();
       break;
     }
@@ -195,7 +227,7 @@ static int64_t bytesOfBuffer(ScalarEvaluator &evaluator, Value buffer, KernelCos
   int64_t count = 1;
   for (ScalarEvaluator::Extent extent : evaluator.extents(buffer)) {
     cost.isIncomplete |= !extent;
-    count *= extent.value_or(0);
+    count = multiply({count, extent.value_or(0)});
   }
   return bytesOf(type.getElementType(), count);
 }
@@ -205,11 +237,11 @@ static void countLinalgOp(linalg::LinalgOp op, ScalarEvaluator &evaluator, int64
   SmallVector<ScalarEvaluator::Extent> dims;
   for (OpOperand &operand : op->getOpOperands()) {
     bool isInit = op.isDpsInit(&operand);
-    int64_t bytes = times * bytesOfBuffer(evaluator, operand.get(), cost);
+    int64_t bytes = bytesOfBuffer(evaluator, operand.get(), cost);
     if (isInit)
-      cost.bytesOut += bytes;
+      increase(cost.bytesOut, {times, bytes});
     if (!isInit || op.payloadUsesValueFromOperand(&operand))
-      cost.bytesIn += bytes;
+      increase(cost.bytesIn, {times, bytes});
     if (isa<ShapedType>(operand.get().getType()))
       llvm::append_range(dims, evaluator.extents(operand.get()));
   }
@@ -218,13 +250,13 @@ static void countLinalgOp(linalg::LinalgOp op, ScalarEvaluator &evaluator, int64
     auto dim = dyn_cast<AffineDimExpr>(expression);
     ScalarEvaluator::Extent extent = dim ? dims[dim.getPosition()] : std::nullopt;
     cost.isIncomplete |= !extent;
-    points *= extent.value_or(0);
+    points = multiply({points, extent.value_or(0)});
   }
   int64_t flops = 0;
   for (Operation &each : *op.getBlock())
     flops += flopsOfElement(&each);
-  (linalg::isaContractionOpInterface(op) ? cost.matrixFlops : cost.otherFlops) +=
-      times * points * flops;
+  increase(linalg::isaContractionOpInterface(op) ? cost.matrixFlops : cost.otherFlops,
+           {times, points, flops});
 }
 
 KernelCost countLinalgKernel(func::FuncOp kernel, const ArgumentExtents &extents,

@@ -8,6 +8,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <numeric>
 
@@ -165,7 +166,8 @@ Extent ScalarEvaluator::product(ArrayRef<Extent> factors) {
   for (Extent factor : factors) {
     if (!factor)
       return std::nullopt;
-    result *= *factor;
+    if (llvm::MulOverflow(result, *factor, result))
+      return INT64_MAX;
   }
   return result;
 }
@@ -260,7 +262,10 @@ void ScalarEvaluator::walkLoop(scf::ForOp loop, Visitor visit, int64_t times) {
   for (int64_t trip = 0; trip < trips; ++trip) {
     loops[loop] = state;
     bool isLike = trip > 0 && !readLoops.contains(loop);
-    walk(*loop.getBody(), visit, isLike ? times * (trips - trip) : times);
+    int64_t all = times;
+    if (isLike && llvm::MulOverflow(times, trips - trip, all))
+      all = INT64_MAX;
+    walk(*loop.getBody(), visit, all);
     if (isLike)
       break;
     if (!readLoops.contains(loop))

@@ -121,16 +121,25 @@ private:
 
 } // namespace
 
-extern "C" int32_t heddle_rt_launch(heddle_context *ctx, const heddle_rt_kernel *kernel,
-                                    const char *entry, const char *names, int64_t x, int64_t y,
-                                    int64_t z, void **params) {
+extern "C" int32_t heddle_rt_check_launch(heddle_context *ctx, const heddle_rt_kernel *kernel,
+                                          const char *entry, const char *names, int64_t x,
+                                          int64_t y, int64_t z, void **params) {
   if (!isUsable(ctx))
     return HEDDLE_INVALID_ARGUMENT;
   if (x == 0 || y == 0 || z == 0)
     return HEDDLE_OK;
   LaunchChecker checker(*ctx, *kernel, entry, names, params);
-  if (!checker.checkGrid({x, y, z}) || !checker.checkArguments())
-    return HEDDLE_INVALID_ARGUMENT;
+  return checker.checkGrid({x, y, z}) && checker.checkArguments() ? HEDDLE_OK
+                                                                  : HEDDLE_INVALID_ARGUMENT;
+}
+
+extern "C" int32_t heddle_rt_launch(heddle_context *ctx, const heddle_rt_kernel *kernel,
+                                    const char *entry, const char *names, int64_t x, int64_t y,
+                                    int64_t z, void **params) {
+  if (int32_t status = heddle_rt_check_launch(ctx, kernel, entry, names, x, y, z, params))
+    return status;
+  if (x == 0 || y == 0 || z == 0)
+    return HEDDLE_OK;
   if (kernel->image)
     return launchOnDevice(*ctx, *kernel, entry, {uint32_t(x), uint32_t(y), uint32_t(z)}, params);
   if (kernel->simulated && heddle_rt_launch_simulated)

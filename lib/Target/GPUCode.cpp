@@ -139,10 +139,17 @@ LogicalResult GPUCode::compileKernels() {
   for (OwningOpRef<ModuleOp> &kernel : kernels)
     modules.push_back(*kernel);
   return steps.timed("kernels" + suffix(), phases, [&](TimingScope &) -> LogicalResult {
-    FailureOr<std::vector<KernelCode>> codes = emitKernels(modules, emission());
+    KernelEmissionOptions options = emission();
+    FailureOr<std::vector<KernelCode>> codes = emitKernels(modules, options);
     if (failed(codes))
       return failure();
     images = std::move(*codes);
+    const CUDATools &tools = options.tools;
+    if (!modules.empty() && steps.options.emit != EmitKind::Nothing && !tools.ptxas.empty() &&
+        tools.fatbinary.empty())
+      emitRemark(modules.front().getLoc())
+          << "no fatbinary was found: kernels are PTX alone, which the driver compiles when it "
+             "loads them";
     return success();
   });
 }

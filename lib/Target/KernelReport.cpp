@@ -20,6 +20,12 @@ LogicalResult KernelReport::addWork(ModuleOp module, const llvm::StringMap<int64
   std::string names;
   for (func::FuncOp entry : getEntries(module)) {
     entries.push_back(collectKernels(entry, given));
+    KernelCost total;
+    for (const KernelUse &use : entries.back().uses)
+      total.add(use.cost);
+    if (total.overflows())
+      return entry.emitError() << "what the kernels of '" << entry.getName()
+                               << "' do at these extents can't be counted in 64 bits";
     for (auto &[symbol, extent] : entries.back().extents)
       if (known.insert(symbol).second)
         names += (names.empty() ? "" : ", ") + symbol;

@@ -6,6 +6,7 @@
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/Signals.h"
 
 #include <sys/stat.h>
 
@@ -44,34 +45,68 @@ llvm::Error writeDevice(llvm::StringRef path,
   return llvm::Error::success();
 }
 
+/// Removes a file at the end, and when a signal ends the process.
+class TemporaryOutput {
+public:
+  ~TemporaryOutput() {
+    if (path.empty())
+      return;
+    llvm::sys::fs::remove(path);
+    llvm::sys::DontRemoveFileOnSignal(path);
+  }
+  std::error_code create(const llvm::Twine &model) {
+    std::error_code error = llvm::sys::fs::createUniqueFile(model, path);
+    if (error)
+      path.clear();
+    else
+      llvm::sys::RemoveFileOnSignal(path);
+    return error;
+  }
+  std::error_code rename(llvm::StringRef to) {
+    std::error_code error = llvm::sys::fs::rename(path, to);
+    if (!error) {
+      llvm::sys::DontRemoveFileOnSignal(path);
+      path.clear();
+    }
+    return error;
+  }
+  llvm::StringRef getPath() const { return path; }
+
+private:
+  llvm::SmallString<128> path;
+};
+
+/// As replaceFile, with the permissions `mode` as far as the umask allows.
+llvm::Error replaceFile(llvm::StringRef path, mode_t mode,
+                        llvm::function_ref<llvm::Error(llvm::StringRef)> make) {
+  if (llvm::sys::fs::is_directory(path))
+    return llvm::createStringError("can't write " + path + ": it is a folder");
+  if (isDevice(path))
+    return writeDevice(path, make);
+  TemporaryOutput temporary;
+  std::error_code error = temporary.create(path + ".%%%%%%%%.tmp");
+  if (!error) {
+    if (llvm::Error failure = make(temporary.getPath()))
+      return failure;
+    mode_t mask = umask(0);
+    umask(mask);
+    error = llvm::sys::fs::setPermissions(temporary.getPath(),
+                                          static_cast<llvm::sys::fs::perms>(mode & ~mask));
+  }
+  if (!error)
+    error = temporary.rename(path);
+  if (error)
+    return llvm::createStringError(error, "can't write " + path + ": " + error.message());
+  return llvm::Error::success();
+}
+
 } // namespace
 
 bool isReplaceable(llvm::StringRef path) { return path != "-" && !isDevice(path); }
 
 llvm::Error replaceFile(llvm::StringRef path,
                         llvm::function_ref<llvm::Error(llvm::StringRef)> make) {
-  if (llvm::sys::fs::is_directory(path))
-    return llvm::createStringError("can't write " + path + ": it is a folder");
-  if (isDevice(path))
-    return writeDevice(path, make);
-  llvm::SmallString<128> temporary;
-  if (std::error_code error = llvm::sys::fs::createUniqueFile(path + ".%%%%%%%%.tmp", temporary))
-    return llvm::createStringError(error, "can't write " + path + ": " + error.message());
-  if (llvm::Error error = make(temporary)) {
-    llvm::sys::fs::remove(temporary);
-    return error;
-  }
-  mode_t mask = umask(0);
-  umask(mask);
-  std::error_code error =
-      llvm::sys::fs::setPermissions(temporary, static_cast<llvm::sys::fs::perms>(0777 & ~mask));
-  if (!error)
-    error = llvm::sys::fs::rename(temporary, path);
-  if (error) {
-    llvm::sys::fs::remove(temporary);
-    return llvm::createStringError(error, "can't write " + path + ": " + error.message());
-  }
-  return llvm::Error::success();
+  return replaceFile(path, 0777, make);
 }
 
 llvm::Error writeOutput(llvm::StringRef path,
@@ -81,7 +116,20 @@ llvm::Error writeOutput(llvm::StringRef path,
     llvm::outs().flush();
     return error;
   }
-  return llvm::writeToOutput(path, write);
+  return replaceFile(path, 0666, [&](llvm::StringRef temporary) -> llvm::Error {
+    std::error_code error;
+    llvm::raw_fd_ostream os(temporary, error);
+    if (!error) {
+      if (llvm::Error failure = write(os))
+        return failure;
+      os.close();
+      error = os.error();
+      os.clear_error();
+    }
+    if (error)
+      return llvm::createStringError(error, "can't write " + path + ": " + error.message());
+    return llvm::Error::success();
+  });
 }
 
 } // namespace heddle

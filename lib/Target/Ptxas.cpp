@@ -87,8 +87,8 @@ static llvm::Expected<Cubin> runPtxas(const CUDATools &tools, llvm::StringRef in
   TemporaryFile output;
   if (llvm::Error error = output.create("cubin"))
     return error;
-  std::vector<std::string> arguments{
-      "-v", "-O3", ("-arch=" + chip).str(), inputPath.str(), "-o", output.getPath().str()};
+  std::vector<std::string> arguments{"-v", ("-arch=" + chip).str(), inputPath.str(), "-o",
+                                     output.getPath().str()};
   arguments.insert(arguments.end(), options.begin(), options.end());
   llvm::Expected<std::string> text = runTool(tools.ptxas, arguments);
   if (!text)

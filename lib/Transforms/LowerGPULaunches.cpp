@@ -8,6 +8,9 @@
 //   status = heddle_rt_launch(ctx, @kernel.launch, "entry", names, x, y, z, params)
 //   if (status != 0) return status
 //
+// A call that some kernel can't take should write nothing. So launches between which nothing happens but arithmetic become
+// one sequence where the last of them stands: first heddle_rt_check_launch in the same way for each, then the launches.
+//
 // and beside the entries, for each kernel, a constant @kernel.launch: the heddle_rt_kernel of ModuleRuntime.h. Its fields come from the
 // attributes of the kernel's module and from the types of the launch.
 //
@@ -25,6 +28,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 
@@ -93,6 +97,16 @@ std::string nameOf(Value value, func::FuncOp entry) {
   return !name ? "" : isView ? "view of " + name.str() : name.str();
 }
 
+/// Whether `first` can as well be where `second` is.
+bool onlyComputesBetween(Operation *first, Operation *second) {
+  if (first->getBlock() != second->getBlock())
+    return false;
+  for (Operation *op = first->getNextNode(); op != second; op = op->getNextNode())
+    if (!isMemoryEffectFree(op))
+      return false;
+  return true;
+}
+
 class LaunchLowering {
 public:
   LaunchLowering(ModuleOp module, bool simulated)
@@ -105,7 +119,11 @@ public:
   LogicalResult lower(func::FuncOp entry);
 
 private:
-  LogicalResult lower(func::FuncOp entry, tile_nv::LaunchOp launch, Value words, Value params);
+  using Sequence = SmallVector<tile_nv::LaunchOp>;
+
+  LogicalResult lower(func::FuncOp entry, const Sequence &sequence, Value words, Value params);
+  LogicalResult callRuntime(StringRef function, func::FuncOp entry, tile_nv::LaunchOp launch,
+                            Operation *before, Value words, Value params);
   Value constant(int64_t value, Type type) { return LLVM::ConstantOp::create(b, type, value); }
   Value toI64(Value index) { return arith::IndexCastOp::create(b, i64, index); }
   Value element(Value array, Type type, int32_t index) {
@@ -114,7 +132,7 @@ private:
 
   FailureOr<FlatSymbolRefAttr> describeKernel(tile_nv::LaunchOp launch);
   LLVM::GlobalOp external(StringRef name);
-  FlatSymbolRefAttr launchFunction();
+  FlatSymbolRefAttr declare(StringRef function);
   FailureOr<SmallVector<Value>> parameters(tile_nv::LaunchOp launch);
 
   ModuleOp module;
@@ -124,19 +142,20 @@ private:
   LLVM::LLVMPointerType pointer;
   Type i32, i64;
   TextConstants texts;
-  llvm::StringMap<FlatSymbolRefAttr> kernels;
-  FlatSymbolRefAttr function;
+  llvm::StringMap<FlatSymbolRefAttr> kernels, functions;
 };
 
-FlatSymbolRefAttr LaunchLowering::launchFunction() {
-  if (!function) {
+/// heddle_rt_launch, or heddle_rt_check_launch with the same parameters.
+FlatSymbolRefAttr LaunchLowering::declare(StringRef function) {
+  FlatSymbolRefAttr &symbol = functions[function];
+  if (!symbol) {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(module.getBody());
     auto type = LLVM::LLVMFunctionType::get(
         i32, {pointer, pointer, pointer, pointer, i64, i64, i64, pointer});
-    function = FlatSymbolRefAttr::get(LLVM::LLVMFuncOp::create(b, "heddle_rt_launch", type));
+    symbol = FlatSymbolRefAttr::get(LLVM::LLVMFuncOp::create(b, function, type));
   }
-  return function;
+  return symbol;
 }
 
 /// Data that another object holds.
@@ -260,19 +279,46 @@ LogicalResult LaunchLowering::lower(func::FuncOp entry) {
   Value count = constant(most, i64);
   Value words = LLVM::AllocaOp::create(b, pointer, i64, count);
   Value params = LLVM::AllocaOp::create(b, pointer, pointer, count);
-  for (tile_nv::LaunchOp launch : launches)
-    if (failed(lower(entry, launch, words, params)))
+  SmallVector<Sequence> sequences;
+  for (tile_nv::LaunchOp launch : launches) {
+    if (sequences.empty() || !onlyComputesBetween(sequences.back().back(), launch))
+      sequences.emplace_back();
+    sequences.back().push_back(launch);
+  }
+  for (const Sequence &sequence : sequences)
+    if (failed(lower(entry, sequence, words, params)))
       return failure();
   return success();
 }
 
-LogicalResult LaunchLowering::lower(func::FuncOp entry, tile_nv::LaunchOp launch, Value words,
+LogicalResult LaunchLowering::lower(func::FuncOp entry, const Sequence &sequence, Value words,
                                     Value params) {
+  Operation *last = sequence.back();
+  auto callForEach = [&](StringRef function) {
+    for (tile_nv::LaunchOp launch : sequence)
+      if (failed(callRuntime(function, entry, launch, last, words, params)))
+        return failure();
+    return success();
+  };
+  // A single launch checks what it is given before anything is written.
+  if (sequence.size() > 1 && failed(callForEach("heddle_rt_check_launch")))
+    return failure();
+  if (failed(callForEach("heddle_rt_launch")))
+    return failure();
+  for (tile_nv::LaunchOp launch : sequence)
+    launch.erase();
+  return success();
+}
+
+/// Calls a function with all that belongs to `launch`, and returns what it returns unless that is 0.
+LogicalResult LaunchLowering::callRuntime(StringRef function, func::FuncOp entry,
+                                          tile_nv::LaunchOp launch, Operation *before, Value words,
+                                          Value params) {
   FailureOr<FlatSymbolRefAttr> kernel = describeKernel(launch);
   if (failed(kernel))
     return failure();
   b.setLoc(launch.getLoc());
-  b.setInsertionPoint(launch);
+  b.setInsertionPoint(before);
   FailureOr<SmallVector<Value>> values = parameters(launch);
   if (failed(values))
     return failure();
@@ -289,16 +335,15 @@ LogicalResult LaunchLowering::lower(func::FuncOp entry, tile_nv::LaunchOp launch
   for (Value extent : {launch.getX(), launch.getY(), launch.getZ()})
     operands.push_back(toI64(extent));
   operands.push_back(params);
-  Value status = LLVM::CallOp::create(b, TypeRange(i32), launchFunction(), operands).getResult();
+  Value status = LLVM::CallOp::create(b, TypeRange(i32), declare(function), operands).getResult();
   Value failed = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, status,
                                        arith::ConstantIntOp::create(b, i32, HEDDLE_OK));
-  Block *head = launch->getBlock();
-  Block *rest = head->splitBlock(launch);
+  Block *head = before->getBlock();
+  Block *rest = head->splitBlock(before);
   Block *leave = b.createBlock(rest);
   func::ReturnOp::create(b, status);
   b.setInsertionPointToEnd(head);
   cf::CondBranchOp::create(b, failed, leave, rest);
-  launch.erase();
   return success();
 }
 

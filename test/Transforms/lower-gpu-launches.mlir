@@ -78,6 +78,45 @@ func.func @entry(%ctx: !llvm.ptr, %x: memref<?x?xf16, strided<[?, 1]>> {heddle.n
 
 module @k attributes {tile_nv.chip = "sm_80", tile_nv.threads = 128 : i32, tile_nv.shared_bytes = 0 : i32,
                       tile_nv.alignments = array<i32: 16>, tile_nv.written = array<i1: false>} {}
+module @l attributes {tile_nv.chip = "sm_80", tile_nv.threads = 128 : i32, tile_nv.shared_bytes = 0 : i32,
+                      tile_nv.alignments = array<i32: 16>, tile_nv.written = array<i1: true>} {}
+
+// All launches with nothing but arithmetic between them are checked before the first one; what the host reads or writes separates them.
+// CHECK-LABEL: func.func @several
+// CHECK-DAG: %[[K:.*]] = llvm.mlir.addressof @k.launch
+// CHECK: llvm.call @heddle_rt_check_launch(%{{[^,]*}}, %[[K]], {{.*}}
+// CHECK: cf.cond_br
+// CHECK: arith.muli
+// CHECK: %[[L:.*]] = llvm.mlir.addressof @l.launch
+// CHECK: llvm.call @heddle_rt_check_launch(%{{[^,]*}}, %[[L]], {{.*}}
+// CHECK: cf.cond_br
+// CHECK: addressof @k.launch
+// CHECK: llvm.call @heddle_rt_launch
+// CHECK: cf.cond_br
+// CHECK: addressof @l.launch
+// CHECK: llvm.call @heddle_rt_launch
+// CHECK: cf.cond_br
+// CHECK-NOT: heddle_rt_check_launch
+// CHECK: memref.load
+// CHECK-NOT: heddle_rt_check_launch
+// CHECK: llvm.call @heddle_rt_launch
+// CHECK-NOT: tile_nv.launch
+func.func @several(%ctx: !llvm.ptr, %x: memref<?xf16>, %n: index) -> i32 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  tile_nv.launch @k grid(%n, %c1, %c1) (%x) : memref<?xf16>
+  %twice = arith.muli %n, %n : index
+  tile_nv.launch @l grid(%twice, %c1, %c1) (%x) : memref<?xf16>
+  %value = memref.load %x[%c0] : memref<?xf16>
+  tile_nv.launch @k grid(%c1, %c1, %c1) (%x) : memref<?xf16>
+  %ok = arith.constant 0 : i32
+  return %ok : i32
+}
+
+// -----
+
+module @k attributes {tile_nv.chip = "sm_80", tile_nv.threads = 128 : i32, tile_nv.shared_bytes = 0 : i32,
+                      tile_nv.alignments = array<i32: 16>, tile_nv.written = array<i1: false>} {}
 func.func @inside(%ctx: !llvm.ptr, %x: memref<?xf16>, %n: index) -> i32 {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

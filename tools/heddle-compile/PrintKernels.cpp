@@ -11,7 +11,7 @@ llvm::Expected<llvm::StringMap<int64_t>> parseExtents(llvm::ArrayRef<std::string
   for (llvm::StringRef text : texts) {
     auto [name, number] = text.split('=');
     int64_t extent;
-    // Products of a few extents and an element's size stay below 2^63.
+    // The arithmetic of entries multiplies two of them, which must stay below 2^63.
     if (name.empty() || number.getAsInteger(10, extent) || extent < 0 || extent > (1 << 28))
       return llvm::createStringError(
           "--at takes dimensions with extents from 0 to 268435456, such as L=512, not '" + text +

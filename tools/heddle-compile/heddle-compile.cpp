@@ -163,6 +163,26 @@ static int checkReportOptions() {
   return 0;
 }
 
+/// Checks what belongs to kernels of GPUs.
+static int checkKernelOptions() {
+  auto isGPU = [](const std::string &name) { return heddle::parseTarget(name)->isGPU(); };
+  bool hasGPU = llvm::any_of(targets, isGPU),
+       hasCPU = targets.empty() || !llvm::all_of(targets, isGPU);
+  // LLVM IR is that of the CPU if there is code for one.
+  if (!kernel.empty() &&
+      !llvm::is_contained({EmitKind::NVVM, EmitKind::PTX, EmitKind::Cubin, EmitKind::SASS}, emit) &&
+      (emit != EmitKind::LLVM || hasCPU))
+    return usageError(
+        "--kernel goes with --emit=nvvm, llvm, ptx, cubin or sass and a target that is a GPU");
+  bool isLowered = emit != EmitKind::Attn && emit != EmitKind::Linalg;
+  if (hasGPU && isLowered &&
+      (accumulate == heddle::AccumulateType::F64 || kernels == heddle::KernelSource::Reference))
+    return usageError(
+        llvm::Twine("a GPU has tile kernels alone; leave out ") +
+        (accumulate == heddle::AccumulateType::F64 ? "--accumulate=f64" : "--kernels=reference"));
+  return 0;
+}
+
 /// Checks what the option parser can't.
 static int checkOptions(bool isFolder) {
   if (int status = checkReportOptions())
@@ -181,6 +201,8 @@ static int checkOptions(bool isFolder) {
     return usageError(
         llvm::Twine("this form of --emit needs a target that is ") +
         (heddle::emitsFor(emit, true) ? "a GPU, such as --target=sm_80" : "a CPU: --target=cpu"));
+  if (int status = checkKernelOptions())
+    return status;
   given.clear();
   for (const std::string &name : variants) {
     if (!heddle::lookupCPUVariant(name)) {
@@ -319,10 +341,12 @@ int main(int argc, char **argv) {
       return 1;
     weightFile.emplace(std::move(*staged));
   }
+  // The linker resets all options of the process to their defaults.
+  const heddle::ReportForm reportForm = printKernels;
   heddle::CompileReport report;
   if (failed(heddle::compileModule(*module, options, &report)))
     return 1;
-  heddle::printReports(report.kernels, printKernels, llvm::outs());
+  heddle::printReports(report.kernels, reportForm, llvm::outs());
   if (weightFile)
     if (heddle::Status status = weightFile->commit(); !status) {
       llvm::WithColor::error() << status.error() << "\n";

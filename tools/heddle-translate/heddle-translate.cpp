@@ -9,15 +9,14 @@
 #include "Kernels.h"
 
 #include "heddle/Import/HuggingFace.h"
+#include "heddle/Target/OutputFiles.h"
 
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
-#include "mlir/Support/FileUtilities.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
-#include "llvm/Support/ToolOutputFile.h"
 
 #include <optional>
 
@@ -49,15 +48,14 @@ static void printDiagnostic(mlir::Diagnostic &diagnostic) {
 }
 
 static int writeText(llvm::StringRef path, llvm::StringRef text) {
-  std::string error;
-  std::unique_ptr<llvm::ToolOutputFile> file = mlir::openOutputFile(path, &error);
-  if (!file) {
-    llvm::errs() << "heddle-translate: " << error << "\n";
-    return 1;
-  }
-  file->os() << text;
-  file->keep();
-  return 0;
+  llvm::Error error = writeOutput(path, [&](llvm::raw_ostream &os) {
+    os << text;
+    return llvm::Error::success();
+  });
+  if (!error)
+    return 0;
+  llvm::errs() << "heddle-translate: " << llvm::toString(std::move(error)) << "\n";
+  return 1;
 }
 
 int main(int argc, char **argv) {
@@ -118,6 +116,10 @@ int main(int argc, char **argv) {
         llvm::interleaveComma(getGPUChips(), llvm::errs(),
                               [](const GPUChip &each) { llvm::errs() << each.name; });
         llvm::errs() << "\n";
+        return 2;
+      }
+      if (llvm::is_contained(options.chips, chip)) {
+        llvm::errs() << "heddle-translate: chip '" << target << "' is given twice\n";
         return 2;
       }
       options.chips.push_back(chip);

@@ -20,7 +20,9 @@ struct KernelCost {
   bool assumesData = false;  ///< counts lengths that are data as full, branches as taken
   bool isIncomplete = false; ///< some loop's trips are unknown and not counted
 
-  int64_t flops() const { return matrixFlops + otherFlops; }
+  int64_t flops() const;
+  /// Whether some count is too large for 64 bits; it is INT64_MAX then, as sums with it are.
+  bool overflows() const;
   /// FLOPs per byte; 0 if no byte is moved.
   double intensity() const;
   /// Adds `other`, `times` times.

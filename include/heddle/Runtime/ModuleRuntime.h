@@ -138,6 +138,11 @@ struct heddle_rt_kernel {
 int32_t heddle_rt_launch(heddle_context *ctx, const heddle_rt_kernel *kernel, const char *entry,
                          const char *names, int64_t x, int64_t y, int64_t z, void **params);
 
+/// The checks alone: entries that launch several kernels make those of all before the first one runs.
+int32_t heddle_rt_check_launch(heddle_context *ctx, const heddle_rt_kernel *kernel,
+                               const char *entry, const char *names, int64_t x, int64_t y,
+                               int64_t z, void **params);
+
 /// Runs a kernel in the simulator. Part of modules with simulated code only; called by
 /// heddle_rt_launch, with the grid and parameters that it has accepted.
 int32_t heddle_rt_launch_simulated(heddle_context *ctx, const heddle_rt_kernel *kernel,

@@ -110,8 +110,9 @@ typedef struct heddle_context {
 } heddle_context;
 
 /* The type of an entry: `int32_t <entry>(heddle_context *ctx, DLTensor **args, int32_t num_args)`.
- * The arguments come in the order of the module's description. Returns a heddle_status; unless that
- * is HEDDLE_OK, no argument was written.
+ * The arguments come in the order of the module's description. Returns a heddle_status. If that is
+ * HEDDLE_DEVICE_ERROR, what arguments that are written hold is undefined; if it is another failure,
+ * no argument was written.
  *
  * Inputs may have any non-negative strides as long as the last dimension's is 1; arguments that are
  * written must not overlap themselves or any other argument. */

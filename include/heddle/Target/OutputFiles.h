@@ -10,7 +10,7 @@
 
 namespace heddle {
 
-/// Writes text to `path` ("-": standard output) through a temporary file beside it.
+/// Writes text to `path` ("-": standard output) as replaceFile does, but to a file that is not executable.
 llvm::Error writeOutput(llvm::StringRef path,
                         llvm::function_ref<llvm::Error(llvm::raw_ostream &)> write);
 

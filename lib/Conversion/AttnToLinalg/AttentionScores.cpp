@@ -127,14 +127,16 @@ struct Positions {
   Value key;
   /// kv_len[b] or Lk.
   Value length;
-  /// j - p with p = i + (length - Lq).
+  /// p = i + (length - Lq).
+  Value query;
+  /// j - p.
   Value distance;
 };
 } // namespace
 
 static bool usesPositions(AttentionOp op) {
-  return op.getKvLen() || op.getAlibiSlopes() || op.getCausal() || op.getWindowLeft() >= 0 ||
-         op.getWindowRight() >= 0;
+  return op.getKvLen() || !op.getScore().empty() || op.getAlibiSlopes() || op.getCausal() ||
+         op.getWindowLeft() >= 0 || op.getWindowRight() >= 0;
 }
 
 static Positions emitPositions(TensorEmitter &body, Value kvLen, Value queries, Value keys) {
@@ -143,9 +145,31 @@ static Positions emitPositions(TensorEmitter &body, Value kvLen, Value queries, 
   at.key = linalg::IndexOp::create(body, j);
   at.length = kvLen ? body.toIndex(kvLen) : keys;
   Value offset = arith::SubIOp::create(body, at.length, queries);
-  Value position = arith::AddIOp::create(body, query, offset);
-  at.distance = arith::SubIOp::create(body, at.key, position);
+  at.query = arith::AddIOp::create(body, query, offset);
+  at.distance = arith::SubIOp::create(body, at.key, at.query);
   return at;
+}
+
+/// The result of the score region, whose f32 is computed in the type of `score`.
+static Scalar inlineScoreRegion(TensorEmitter &body, Region &region, Scalar score, Value head,
+                                const Positions &at) {
+  Type compute = score.getType();
+  IRMapping map;
+  Value batch = linalg::IndexOp::create(body, b);
+  map.map(region.getArguments(), ValueRange{score, batch, head, at.query, at.key});
+  for (Operation &op : region.front().without_terminator()) {
+    Type type = op.getResult(0).getType();
+    if (auto constant = dyn_cast<arith::ConstantOp>(op); constant && type.isF32()) {
+      double number = cast<FloatAttr>(constant.getValue()).getValueAsDouble();
+      map.map(constant.getResult(), body.constant(compute, number));
+      continue;
+    }
+    Operation *clone = body.clone(op, map);
+    if (type.isF32())
+      clone->getResult(0).setType(compute);
+  }
+  auto yield = cast<YieldOp>(region.front().getTerminator());
+  return body.scalar(map.lookup(yield.getScore()));
 }
 
 /// The conjunction of all rules of visibility; null if every key is visible.
@@ -164,7 +188,14 @@ static Value emitVisible(TensorEmitter &body, AttentionOp op, const ScoreTerms &
     atMost(at.distance, body.index(0));
   if (op.getWindowLeft() >= 0) {
     Value back = arith::SubIOp::create(body, body.index(0), at.distance);
-    atMost(back, body.index(op.getWindowLeft()));
+    Value near = arith::CmpIOp::create(body, arith::CmpIPredicate::sle, back,
+                                       body.index(op.getWindowLeft()));
+    if (std::optional<uint64_t> global = op.getGlobalKeys()) {
+      Value isGlobal = arith::CmpIOp::create(body, arith::CmpIPredicate::slt, at.key,
+                                             body.index(int64_t(*global)));
+      near = arith::OrIOp::create(body, near, isGlobal);
+    }
+    require(near);
   }
   if (op.getWindowRight() >= 0 && !op.getCausal())
     atMost(at.distance, body.index(op.getWindowRight()));
@@ -195,6 +226,7 @@ Value heddle::emitMaskedScores(TensorEmitter &emit, const AttentionParts &parts)
 
   Value queries = emit.asIndex(parts.queries), keys = emit.asIndex(parts.keys);
   double scale = op.getScaleValue();
+  Value group = emit.asIndex(parts.group);
   return emit.elementwise(shape, compute, inputs, [&](TensorEmitter &body, ArrayRef<Scalar> args) {
     const Scalar *next = args.begin() + 1;
     ScoreTerms terms;
@@ -214,6 +246,11 @@ Value heddle::emitMaskedScores(TensorEmitter &emit, const AttentionParts &parts)
     if (op.getSoftcap()) {
       double softcap = op.getSoftcap()->convertToDouble();
       s = softcap * tanh(s / softcap);
+    }
+    if (!op.getScore().empty()) {
+      Value ofGroup = arith::MulIOp::create(body, linalg::IndexOp::create(body, h), group);
+      Value head = arith::AddIOp::create(body, ofGroup, linalg::IndexOp::create(body, r));
+      s = inlineScoreRegion(body, op.getScore(), s, head, at);
     }
     if (terms.slope) {
       Scalar slope = body.scalar(terms.slope).to(compute);

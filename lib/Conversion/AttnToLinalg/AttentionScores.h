@@ -23,7 +23,7 @@ struct AttentionParts {
 };
 
 /// The scores that the softmax is taken of, [B, Hk, r, Lq, Lk]:
-///   s = scale q.k -> softcap -> alibi -> bias -> -inf where not visible.
+///   s = scale q.k -> softcap -> score region -> alibi -> bias -> -inf where not visible.
 mlir::Value emitMaskedScores(TensorEmitter &emit, const AttentionParts &parts);
 
 } // namespace heddle

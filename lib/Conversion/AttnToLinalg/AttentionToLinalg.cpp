@@ -9,7 +9,8 @@
 //   7. o   = acc * inv, rounded             [B, Lq, Hq, dv]
 //
 // A row that sees no key has m = -inf. Step 3 then uses 0 for m, so that all
-// its weights are exp(-inf) = 0, and step 6 gives 0.
+// its weights are exp(-inf) = 0, and step 6 gives 0. The statistics follow from
+// m and l, and only if they are asked for.
 //
 //===----------------------------------------------------------------------===//
 
@@ -104,6 +105,36 @@ Value emitLse(TensorEmitter &emit, const AttentionParts &parts, const Shape &row
   return emit.joinDims(lse, 1);
 }
 
+/// m as [B, Hq, Lq] in f32.
+Value emitMaxLogit(TensorEmitter &emit, const Shape &rows, Value maximum) {
+  Type f32 = emit.getF32Type();
+  Value rounded =
+      emit.elementwise(rows, f32, {perRow(maximum)},
+                       [&](TensorEmitter &, ArrayRef<Scalar> args) { return args[0].to(f32); });
+  return emit.joinDims(rounded, 1);
+}
+
+/// exp(sink - m) / (l + exp(sink - m)) as [B, Hq, Lq] in f32, with both terms
+/// relative to M = max(m, sink) as in emitInverseDenominator. A sink of -inf
+/// takes nothing, also of a row that sees no key.
+Value emitSinkMass(TensorEmitter &emit, const AttentionParts &parts, const Shape &rows,
+                   Value maximum, Value sum) {
+  Type f32 = emit.getF32Type();
+  AttentionOp::Adaptor operands = parts.operands;
+  Value split = emit.splitDim(operands.getSinks(), 0, parts.keyHeads, parts.group);
+  Value mass =
+      emit.elementwise(rows, f32, {perRow(sum), perRow(maximum), {split, {h, r}}},
+                       [&](TensorEmitter &, ArrayRef<Scalar> args) {
+                         Scalar l = args[0], m = args[1], sink = args[2].to(parts.compute);
+                         Scalar larger = max(m, sink);
+                         Scalar weight = exp(sink - larger);
+                         Scalar share = weight / (l * exp(m - larger) + weight);
+                         share = select(equal(sink, infinity), l.constant(1.0), share);
+                         return select(equal(sink, -infinity), l.constant(0.0), share).to(f32);
+                       });
+  return emit.joinDims(mass, 1);
+}
+
 struct AttentionToLinalg : AttnToLinalgPattern<AttentionOp> {
   using AttnToLinalgPattern::AttnToLinalgPattern;
 
@@ -142,9 +173,13 @@ struct AttentionToLinalg : AttnToLinalgPattern<AttentionOp> {
         [&](TensorEmitter &, ArrayRef<Scalar> args) { return (args[0] * args[1]).to(element); });
 
     SmallVector<Value> results = {emit.castTo(emit.joinDims(output, 2), op.getOutput().getType())};
-    if (op.getLse())
-      results.push_back(
-          emit.castTo(emitLse(emit, parts, rows, maximum, sum), op.getLse().getType()));
+    auto addStatistic = [&](Value result, llvm::function_ref<Value()> emitRows) {
+      if (result)
+        results.push_back(emit.castTo(emitRows(), result.getType()));
+    };
+    addStatistic(op.getLse(), [&] { return emitLse(emit, parts, rows, maximum, sum); });
+    addStatistic(op.getMaxLogit(), [&] { return emitMaxLogit(emit, rows, maximum); });
+    addStatistic(op.getSinkMass(), [&] { return emitSinkMass(emit, parts, rows, maximum, sum); });
     rewriter.replaceOp(op, results);
     return success();
   }

@@ -47,6 +47,8 @@ struct AttnToLinalgPass : impl::AttnToLinalgPassBase<AttnToLinalgPass> {
     target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
     target.addIllegalDialect<attn::AttnDialect>();
     target.addLegalOp<attn::RequireOp, attn::RequireRangeOp>();
+    // It goes with the attention around it.
+    target.addLegalOp<attn::YieldOp>();
     RewritePatternSet patterns(&getContext());
     populateAttnToLinalgPatterns(patterns, accumulate);
     if (failed(applyPartialConversion(getOperation(), target, std::move(patterns))))

@@ -1,6 +1,7 @@
 //===- AttentionForm.cpp - what an attention kernel is built for ----------===//
 
 #include "AttentionForm.h"
+#include "ScoreRegion.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/Support/MathExtras.h"
@@ -62,9 +63,17 @@ static BlockSizes chooseForGPU(const AttentionForm &form, const GPUChip &chip) {
                        : std::max<int64_t>(llvm::PowerOf2Ceil(queries), leastRows);
   auto bytesOf = [](Type element) { return element.getIntOrFloatBitWidth() / 8; };
   auto shared = [&](const BlockSizes &row) {
-    return (row.queries + row.keys) * form.keyColumns * bytesOf(form.scoreType()) +
-           row.keys * form.valueColumns * bytesOf(form.weightType());
+    int64_t weightBytes = bytesOf(form.weightType());
+    int64_t bytes = (row.queries + row.keys) * form.keyColumns * bytesOf(form.scoreType()) +
+                    row.keys * form.valueColumns * weightBytes;
+    // Warps beside each other exchange weights and row statistics there.
+    if (int64_t beside = row.warps / (row.queries / 16); beside > 1)
+      bytes += row.queries * (row.keys * weightBytes + beside * sizeof(float));
+    return bytes;
   };
+  // What a score region computes is in registers, besides the scores.
+  if (form.score)
+    fewest = std::min(fewest, int64_t(64));
   for (BlockSizes row : gpuBlocks) {
     row.queries = std::min(row.queries, fewest);
     if (row.queries < 64)
@@ -97,8 +106,9 @@ static BlockSizes chooseBlocks(attn::AttentionOp op, const AttentionForm &form,
 
 AttentionForm::AttentionForm(attn::AttentionOp op, const KernelTarget &target)
     : precision(target.f32Products) {
-  Value values[] = {op.getQuery(), op.getKey(),   op.getValue(),       op.getBias(),   op.getMask(),
-                    op.getSinks(), op.getKvLen(), op.getAlibiSlopes(), op.getOutput(), op.getLse()};
+  Value values[] = {op.getQuery(),  op.getKey(),   op.getValue(),    op.getBias(),
+                    op.getMask(),   op.getSinks(), op.getKvLen(),    op.getAlibiSlopes(),
+                    op.getOutput(), op.getLse(),   op.getMaxLogit(), op.getSinkMass()};
   for (auto [type, value] : llvm::zip_equal(types, values))
     type = value ? cast<RankedTensorType>(value.getType()) : nullptr;
   keyDim = type(Part::Query).getDimSize(3);
@@ -108,12 +118,19 @@ AttentionForm::AttentionForm(attn::AttentionOp op, const KernelTarget &target)
   scale = op.getScaleValue();
   if (op.getSoftcap())
     softcap = op.getSoftcap()->convertToDouble();
+  if (!op.getScore().empty())
+    score = &op.getScore();
   left = op.getWindowLeft();
   right = op.getCausal() ? 0 : op.getWindowRight();
   // Positions are compared as 32-bit integers.
   constexpr int64_t unlimited = int64_t(1) << 30;
   left = left >= unlimited ? -1 : left;
   right = right >= unlimited ? -1 : right;
+  globalKeys = op.getGlobalKeys().value_or(0);
+  if (globalKeys >= unlimited)
+    left = -1;
+  if (left == -1)
+    globalKeys = 0;
   keyColumns = keyDim;
   valueColumns = valueDim;
   if (target.chip) {
@@ -155,7 +172,7 @@ Attribute AttentionForm::key() const {
   Builder builder(type(Part::Query).getContext());
   SmallVector<int64_t> numbers{
       keyDim,     valueDim,     blockQueries,      blockKeys,          left,         right,
-      keyColumns, valueColumns, warps.value_or(0), int64_t(precision), hasAddedKeys, limitsKeys};
+      keyColumns, valueColumns, warps.value_or(0), int64_t(precision), hasAddedKeys, limitsKeys, globalKeys};
   SmallVector<Attribute> parts;
   for (RankedTensorType type : types)
     parts.push_back(type ? Attribute(TypeAttr::get(tile::getKernelArgumentType(type)))
@@ -165,6 +182,8 @@ Attribute AttentionForm::key() const {
       numbers.push_back(isBroadcast(part, dim));
   parts.push_back(builder.getDenseI64ArrayAttr(numbers));
   parts.push_back(builder.getDenseF64ArrayAttr({scale, softcap.value_or(0)}));
+  if (score)
+    parts.push_back(scoreRegionKey(*score));
   return builder.getArrayAttr(parts);
 }
 

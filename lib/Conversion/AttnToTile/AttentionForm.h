@@ -10,8 +10,21 @@
 namespace heddle {
 
 /// Operands and results of attention, in the order of the kernel's arguments.
-enum class AttentionPart { Query, Key, Value, Bias, Mask, Sinks, KvLen, AlibiSlopes, Output, Lse };
-constexpr unsigned numAttentionParts = 10;
+enum class AttentionPart {
+  Query,
+  Key,
+  Value,
+  Bias,
+  Mask,
+  Sinks,
+  KvLen,
+  AlibiSlopes,
+  Output,
+  Lse,
+  MaxLogit,
+  SinkMass
+};
+constexpr unsigned numAttentionParts = 12;
 
 /// Larger head dimensions have no block sizes.
 constexpr int64_t largestHeadDim = 576;
@@ -55,8 +68,12 @@ struct AttentionForm {
   bool limitsKeys = false;
   double scale;
   std::optional<double> softcap;
+  /// The operation's region; null if it is empty.
+  mlir::Region *score = nullptr;
   /// Inclusive offsets of the window, -1 without limit; causal is right = 0.
   int64_t left, right;
+  /// The first keys, which the left limit does not hide; 0 without such a limit.
+  int64_t globalKeys = 0;
 };
 
 /// What kv_len is computed from, if it adds one number to a tensor: lengths before this call's tokens, and those tokens.

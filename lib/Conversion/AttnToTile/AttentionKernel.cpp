@@ -9,16 +9,19 @@
 //     w   = 2^(factor s - m')
 //     a   = 2^(m - m')                           exactly 1 where the maximum stays
 //     acc = a acc + w V     l = a l + rowsum(w)     m = m'
-//   O   = acc / (l + 2^(sink - m))     lse = ln2 m + ln l
+//   O   = acc / (l + 2^(sink - m))     lse = ln2 m + ln l     max = ln2 m     sink mass = 2^(sink - m) / (l + 2^(sink - m))
 //
 // m starts from the lowest finite number, which a row keeps that has seen no key, or only scores of -inf. With -inf there would be
 // -inf - -inf: so w = 2^(-inf - m') = 0 and a = 1 for such a row, and a = 0 when its first key comes, without a case for them.
 //
-// Keys are walked in three ranges. With firstPosition p0 and lastPosition p1 of the queries, and a window [left, right]:
+// Keys are walked in ranges. With firstPosition p0 and lastPosition p1 of the queries, and a window [left, right]:
 //
-//   [begin, fullBegin)    some queries see them  from p0 - left        masked
-//   [fullBegin, fullEnd)  all queries see them   whole blocks          not masked, never past the last key
-//   [fullEnd, end)        some queries see them  to p1 + right         masked, padded with 0
+//   First   [begin, fullBegin)    some queries see them  from p0 - left        masked
+//   Inside  [fullBegin, fullEnd)  all queries see them   whole blocks          not masked, never past the last key
+//   Last    [fullEnd, end)        some queries see them  to p1 + right         masked, padded with 0
+//
+// Global keys, which the left limit does not hide, come before these where they are left of begin: all queries see them. Those from begin
+// on are visible in the blocks of the window.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,6 +46,14 @@ struct RunningSoftmax {
   Tile acc, maximum, sum;
 };
 
+/// The sink's part of a row. Terms are relative to M = max(m, sink), so that none overflows.
+struct SinkTerms {
+  Tile sink;        // scaled, in base 2
+  Tile decay;       // 2^(m - M)
+  Tile weight;      // 2^(sink - M)
+  Tile denominator; // l 2^(m - M) + 2^(sink - M)
+};
+
 struct KeyRange {
   Index begin, fullBegin, fullEnd, end;
 };
@@ -65,10 +76,12 @@ public:
                          emit.filled(form.blockQueries, noMaximum),
                          emit.filled(form.blockQueries, 0.0)};
     KeyRange range = visibleKeys();
+    if (block.globalEnd)
+      state = visit(emit.index(0), *block.globalEnd, KeyBlock::Global, state);
     if (form.isLeftBounded())
-      state = visit(range.begin, min(range.fullBegin, range.end), KeyBlock::Edge, state);
+      state = visit(range.begin, min(range.fullBegin, range.end), KeyBlock::First, state);
     state = visit(range.fullBegin, range.fullEnd, KeyBlock::Inside, state);
-    state = visit(range.fullEnd, range.end, KeyBlock::Edge, state);
+    state = visit(range.fullEnd, range.end, KeyBlock::Last, state);
     store(state);
   }
 
@@ -78,7 +91,10 @@ private:
   RunningSoftmax visit(Index begin, Index end, KeyBlock kind, const RunningSoftmax &before);
   RunningSoftmax step(Index key, KeyBlock kind, const RunningSoftmax &before);
   void store(const RunningSoftmax &after);
-  Tile inverseDenominator(const RunningSoftmax &after);
+  void storeStatistics(const RunningSoftmax &after, const std::optional<SinkTerms> &terms);
+  std::optional<SinkTerms> sinkTerms(const RunningSoftmax &after);
+  Tile inverseDenominator(const RunningSoftmax &after, const std::optional<SinkTerms> &terms);
+  Tile sinkMass(const SinkTerms &terms);
 
   Value rowsOf(Part part, Index head, Index extent, int64_t columns) {
     return emit.rowsOf(block[part], block.batch, head, extent, columns);
@@ -125,6 +141,9 @@ AttentionBlock AttentionKernel::locate(ValueRange arguments) {
   if (form.limitsKeys)
     keys = min(max(keys, 0), dim(Part::Key, 1));
   Index shift = keys - numQueries;
+  std::optional<Index> globalEnd;
+  if (form.globalKeys)
+    globalEnd = min(max(shift + firstQuery - form.left, 0), emit.index(form.globalKeys));
   return {parts,
           batch,
           head,
@@ -133,7 +152,8 @@ AttentionBlock AttentionKernel::locate(ValueRange arguments) {
           keys,
           firstQuery,
           shift + firstQuery,
-          shift + endQuery - 1};
+          shift + endQuery - 1,
+          globalEnd};
 }
 
 KeyRange AttentionKernel::visibleKeys() {
@@ -170,7 +190,7 @@ RunningSoftmax AttentionKernel::visit(Index begin, Index end, KeyBlock kind,
 
 RunningSoftmax AttentionKernel::step(Index key, KeyBlock kind, const RunningSoftmax &before) {
   auto load = [&](Value rows, int64_t dim, int64_t columns) {
-    bool padded = kind == KeyBlock::Edge || columns != dim;
+    bool padded = scores.mayLackKeys(kind) || columns != dim;
     return emit.load(rows, {key, zero}, {form.blockKeys, columns}, padded);
   };
   Tile keyTile = load(keyRows, form.keyDim, form.keyColumns);
@@ -193,35 +213,61 @@ RunningSoftmax AttentionKernel::step(Index key, KeyBlock kind, const RunningSoft
           sum};
 }
 
-/// 1 / (l + 2^(sink - m)), and 0 for rows that see no key.
-///
-/// With a sink both terms are taken relative to M = max(m, sink), so that neither overflows. A sink of +inf takes all weight.
-Tile AttentionKernel::inverseDenominator(const RunningSoftmax &after) {
-  Tile l = after.sum, m = after.maximum;
+std::optional<SinkTerms> AttentionKernel::sinkTerms(const RunningSoftmax &after) {
   if (!form.has(Part::Sinks))
-    return select(equal(l, 0.0), l.constant(0.0), 1.0 / l);
+    return std::nullopt;
   Tile sink = emit.loadSplat(block[Part::Sinks], ValueRange(block.head), form.blockQueries)
                   .to(emit.getF32Type()) *
               llvm::numbers::log2e;
-  Tile larger = max(m, sink);
-  Tile a = exp2(m - larger);
-  Tile inverse = a / (l * a + exp2(sink - larger));
+  Tile larger = max(after.maximum, sink);
+  Tile decay = exp2(after.maximum - larger);
+  Tile weight = exp2(sink - larger);
+  return SinkTerms{sink, decay, weight, after.sum * decay + weight};
+}
+
+/// 1 / (l + 2^(sink - m)), and 0 for rows that see no key. A sink of +inf takes all weight.
+Tile AttentionKernel::inverseDenominator(const RunningSoftmax &after,
+                                         const std::optional<SinkTerms> &terms) {
+  Tile l = after.sum, m = after.maximum;
+  if (!terms)
+    return select(equal(l, 0.0), l.constant(0.0), 1.0 / l);
+  Tile inverse = terms->decay / terms->denominator;
   Tile none = select(equal(m, noMaximum), l.constant(0.0), inverse);
-  return select(equal(sink, infinity), l.constant(0.0), none);
+  return select(equal(terms->sink, infinity), l.constant(0.0), none);
+}
+
+/// 2^(sink - m) / (l + 2^(sink - m)): 1 for rows that see no key, but a sink of -inf takes nothing.
+Tile AttentionKernel::sinkMass(const SinkTerms &terms) {
+  Tile share = terms.weight / terms.denominator;
+  share = select(equal(terms.sink, infinity), share.constant(1.0), share);
+  return select(equal(terms.sink, -infinity), share.constant(0.0), share);
 }
 
 void AttentionKernel::store(const RunningSoftmax &after) {
-  Tile output = after.acc * emit.repeatColumn(inverseDenominator(after), form.valueColumns);
+  std::optional<SinkTerms> terms = sinkTerms(after);
+  Tile output = after.acc * emit.repeatColumn(inverseDenominator(after, terms), form.valueColumns);
   Value rows = rowsOf(Part::Output, block.head, block.queries, form.valueDim);
   Tile rounded = output.to(form.type(Part::Output).getElementType());
   tile::StoreOp::create(emit, rounded, rows, ValueRange{block.firstQuery, zero});
-  if (!form.has(Part::Lse))
-    return;
+  storeStatistics(after, terms);
+}
+
+void AttentionKernel::storeStatistics(const RunningSoftmax &after,
+                                      const std::optional<SinkTerms> &terms) {
+  auto storeRows = [&](Part part, Tile rows) {
+    Value view = tile::ViewOp::create(emit, block[part], ValueRange{block.batch, block.head},
+                                      ArrayRef<int64_t>{2});
+    tile::StoreOp::create(emit, rows, view, ValueRange(block.firstQuery));
+  };
+  Tile m = after.maximum;
   // ln 0 = -inf, so rows that see no key need no case of their own.
-  Tile lse = fma(after.maximum, after.maximum.constant(llvm::numbers::ln2), log(after.sum));
-  Value lseRows = tile::ViewOp::create(emit, block[Part::Lse], ValueRange{block.batch, block.head},
-                                       ArrayRef<int64_t>{2});
-  tile::StoreOp::create(emit, lse, lseRows, ValueRange(block.firstQuery));
+  if (form.has(Part::Lse))
+    storeRows(Part::Lse, fma(m, m.constant(llvm::numbers::ln2), log(after.sum)));
+  if (form.has(Part::MaxLogit))
+    storeRows(Part::MaxLogit,
+              select(equal(m, noMaximum), m.constant(-infinity), m * llvm::numbers::ln2));
+  if (form.has(Part::SinkMass))
+    storeRows(Part::SinkMass, sinkMass(*terms));
 }
 
 tile::KernelOp heddle::buildAttentionKernel(OpBuilder &builder, Location loc,

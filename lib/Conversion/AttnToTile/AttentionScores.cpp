@@ -2,6 +2,7 @@
 //
 //   s = scale q.k                       left out where no other term follows
 //   s = softcap tanh(s / softcap)
+//   s = region(s, batch, head, p, j)    ScoreRegion
 //   s = s - slope |p - j| + bias
 //   s = -inf   where key j is not visible from position p
 //
@@ -11,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AttentionScores.h"
+#include "ScoreRegion.h"
 #include "llvm/Support/MathExtras.h"
 #include <limits>
 
@@ -18,7 +20,7 @@ using namespace mlir;
 using namespace heddle;
 
 bool AttentionScores::holdsScale() const {
-  return form.scale > 0 && !form.softcap && !form.has(AttentionPart::AlibiSlopes) &&
+  return form.scale > 0 && !form.softcap && !form.score && !form.has(AttentionPart::AlibiSlopes) &&
          !form.has(AttentionPart::Bias);
 }
 
@@ -59,6 +61,17 @@ Tile AttentionScores::distances(Index key) {
   return abs(rows - emit.toFloat(emit.iota(shape, 1, emit.index(0))));
 }
 
+/// A window that begins so far left of its query that blocks before it, and its first blocks, end left of it, too.
+bool AttentionScores::mayLackKeys(KeyBlock kind) const {
+  if (kind == KeyBlock::Global)
+    return form.left < form.blockKeys - 2;
+  return kind == KeyBlock::Last || (kind == KeyBlock::First && form.left < reachOfFirst());
+}
+
+Tile AttentionScores::isBelow(Tile columns, Index end) {
+  return atMost(columns, emit.splat(end - 1, shape));
+}
+
 /// The conjunction of all rules of visibility that such a block needs.
 std::optional<Tile> AttentionScores::visible(Index key, KeyBlock kind) {
   std::optional<Tile> all;
@@ -68,14 +81,25 @@ std::optional<Tile> AttentionScores::visible(Index key, KeyBlock kind) {
   if (kind == KeyBlock::Inside)
     return all;
   Tile column = emit.iota(shape, 1, emit.index(0));
+  if (kind == KeyBlock::Global) {
+    require(isBelow(column, *block.globalEnd - key));
+    return all;
+  }
   Index first = block.firstPosition - key;
-  if (form.isRightBounded())
+  // Blocks at one end of a window reach its other end only if it is short.
+  bool isFirst = kind == KeyBlock::First;
+  bool needsRight = !isFirst || form.left + form.right < reachOfFirst();
+  if (form.isRightBounded() && needsRight)
     require(atMost(column, emit.iota(shape, 0, first + form.right)));
-  if (form.isLeftBounded())
-    require(atMost(emit.iota(shape, 0, first - form.left), column));
+  if (isFirst) {
+    Tile isNear = atMost(emit.iota(shape, 0, first - form.left), column);
+    if (form.globalKeys)
+      isNear = either(isNear, isBelow(column, emit.index(form.globalKeys) - key));
+    require(isNear);
+  }
   // A query's own position is below the number of keys.
-  if (form.right != 0)
-    require(atMost(column, emit.splat(block.keys - key - 1, shape)));
+  if (form.right != 0 && mayLackKeys(kind))
+    require(isBelow(column, block.keys - key));
   return all;
 }
 
@@ -83,6 +107,10 @@ Tile AttentionScores::apply(Tile products, Index key, KeyBlock kind) {
   Tile s = products;
   if (!holdsScale())
     s = form.softcap ? tanh(s * (form.scale / *form.softcap)) * *form.softcap : s * form.scale;
+  if (form.score) {
+    Tile query = emit.iota(shape, 0, block.firstPosition), keys = emit.iota(shape, 1, key);
+    s = emitScoreRegion(emit, *form.score, s, {s, block.batch, block.head, query, keys});
+  }
   if (form.has(AttentionPart::AlibiSlopes)) {
     SmallVector<Value> position{block.head};
     if (form.type(AttentionPart::AlibiSlopes).getRank() == 2)

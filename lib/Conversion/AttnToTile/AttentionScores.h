@@ -18,10 +18,12 @@ struct AttentionBlock {
   Index queries, keys, firstQuery;
   /// The position p = i + (kv_len - Lq) of the first and the last query.
   Index firstPosition, lastPosition;
+  /// The end of the global keys that are left of the window of all queries; none if there are no global keys.
+  std::optional<Index> globalEnd;
 };
 
-/// Whether a block of keys may hold some that positions hide, or that do not exist.
-enum class KeyBlock { Edge, Inside };
+/// Where a block of keys is: before globalEnd, at the left end of a window, where all queries see all of it, or behind that.
+enum class KeyBlock { Global, First, Inside, Last };
 
 /// Turns raw products into scores that a softmax is taken of.
 class AttentionScores {
@@ -35,11 +37,17 @@ public:
   /// The scores of the keys from `key` on; -inf where a key is hidden.
   Tile apply(Tile products, Index key, KeyBlock kind);
 
+  /// Whether such a block may be past the last key.
+  bool mayLackKeys(KeyBlock kind) const;
+
 private:
   bool holdsScale() const;
   Tile loadScores(AttentionPart part, Index key);
   Tile distances(Index key);
+  /// The last key of a block at the left end of a window is at most this far right of where the first query's window begins.
+  int64_t reachOfFirst() const { return form.blockQueries + form.blockKeys - 3; }
   std::optional<Tile> visible(Index key, KeyBlock kind);
+  Tile isBelow(Tile columns, Index end);
 
   TileEmitter &emit;
   const AttentionForm &form;

@@ -152,8 +152,8 @@ struct AttentionToTile : OpRewritePattern<AttentionOp> {
     Value query = op.getQuery();
     outs.push_back(
         emptyLike(b, op.getOutput(), {{query, 0}, {query, 1}, {query, 2}, {op.getValue(), 3}}));
-    if (op.getLse())
-      outs.push_back(emptyLike(b, op.getLse(), {{query, 0}, {query, 2}, {query, 1}}));
+    for (Value statistic : op.getStatistics())
+      outs.push_back(emptyLike(b, statistic, {{query, 0}, {query, 2}, {query, 1}}));
     auto dispatch =
         tile::DispatchOp::create(b, ValueRange(outs).getTypes(), FlatSymbolRefAttr::get(kernel),
                                  programs, one, one, ins, outs);

@@ -81,6 +81,7 @@ Tile atMost(Tile a, Tile b) {
 }
 
 Tile both(Tile a, Tile b) { return a.make<arith::AndIOp>(a.value, b.value); }
+Tile either(Tile a, Tile b) { return a.make<arith::OrIOp>(a.value, b.value); }
 
 Tile select(Tile condition, Tile a, Tile b) {
   return a.make<arith::SelectOp>(condition.value, a.value, b.value);

@@ -5,14 +5,19 @@
 //   2. A barrier without which there is no hazard either is removed again, those in the innermost loops first: one that was needed
 //      when it was placed may have become needless by another one.
 //
+//   3. Memory that a kernel both loads from and stores to is not looked at more closely: a barrier stands on both sides of each such
+//      store, since another thread may load the element before or after it.
+//
 // Example: a loop waits for K, copies V, reads K, and reads V at its end. K needs a barrier between wait and read, V one between the
 // read in one trip and the copy in the next; the one in front of the copy serves both.
 //
 //===----------------------------------------------------------------------===//
 
+#include "GlobalMemory.h"
 #include "Hazards.h"
 
 #include "heddle/Transforms/Tile/Passes.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
 using namespace heddle::tile_nv;
@@ -49,8 +54,19 @@ LogicalResult reportInFlight(const Hazard &hazard) {
   return error;
 }
 
+/// The memory that a kernel loads from.
+MemoryRoots findReads(tile::KernelOp kernel) {
+  MemoryRoots reads;
+  kernel.walk([&](Operation *op) {
+    if (isa<tile::LoadOp, CopyAsyncOp, memref::LoadOp>(op))
+      addReads(op->getOperand(0), reads);
+  });
+  return reads;
+}
+
 struct TileInsertSync : impl::TileInsertSyncPassBase<TileInsertSync> {
   void runOnOperation() override {
+    orderStores();
     HazardAnalysis analysis(getOperation());
     SmallVector<Operation *> inserted;
     if (failed(insert(analysis, inserted)))
@@ -59,6 +75,24 @@ struct TileInsertSync : impl::TileInsertSyncPassBase<TileInsertSync> {
   }
 
 private:
+  void orderStores() {
+    MemoryRoots reads = findReads(getOperation());
+    SmallVector<tile::StoreOp> stores;
+    getOperation().walk([&](tile::StoreOp store) {
+      MemoryRoots writes;
+      addWrites(store, writes);
+      if (llvm::any_of(writes, [&](Value root) { return reads.contains(root); }))
+        stores.push_back(store);
+    });
+    for (tile::StoreOp store : stores) {
+      OpBuilder builder(store);
+      BarrierOp::create(builder, store.getLoc());
+      builder.setInsertionPointAfter(store);
+      BarrierOp::create(builder, store.getLoc());
+      numBarriers += 2;
+    }
+  }
+
   LogicalResult insert(HazardAnalysis &analysis, SmallVector<Operation *> &inserted) {
     while (true) {
       FailureOr<SmallVector<Hazard>> hazards = analysis.run();

@@ -11,8 +11,9 @@
 
 #include "LoopCopies.h"
 
+#include "GlobalMemory.h"
+
 #include "mlir/IR/Remarks.h"
-#include "mlir/Interfaces/ViewLikeInterface.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -31,63 +32,6 @@ bool heddle::readsSharedMemory(Operation *op) {
         return isa<LoadOp, DotOp>(inner) ? WalkResult::interrupt() : WalkResult::advance();
       })
       .wasInterrupted();
-}
-
-//===----------------------------------------------------------------------===//
-// Memory
-//===----------------------------------------------------------------------===//
-
-/// The memref that views and parts of memrefs are cut from.
-static Value rootOf(Value value) {
-  while (Operation *op = value.getDefiningOp()) {
-    if (auto view = dyn_cast<tile::ViewOp>(op))
-      value = view.getSource();
-    else if (auto view = dyn_cast<tile::GatherViewOp>(op))
-      value = view.getSource();
-    else if (auto view = dyn_cast<ViewLikeOpInterface>(op))
-      value = view.getViewSource();
-    else
-      break;
-  }
-  return value;
-}
-
-/// Adds what reading through `view` reads: memory, and the tables of gathered views.
-static void addReads(Value view, llvm::SmallSetVector<Value, 4> &roots) {
-  roots.insert(rootOf(view));
-  while (Operation *op = view.getDefiningOp()) {
-    auto gather = dyn_cast<tile::GatherViewOp>(op);
-    if (!gather)
-      return;
-    roots.insert(rootOf(gather.getTable()));
-    view = gather.getSource();
-  }
-}
-
-/// The roots of all memory but shared memory that is written in the loop; nothing if some are not known.
-static std::optional<llvm::SmallSetVector<Value, 4>> findWrites(scf::ForOp loop) {
-  llvm::SmallSetVector<Value, 4> roots;
-  WalkResult result = loop.getBody()->walk([&](Operation *op) {
-    if (op->hasTrait<OpTrait::HasRecursiveMemoryEffects>() ||
-        isa<CopyAsyncOp, CommitGroupOp, WaitGroupOp, StoreOp>(op))
-      return WalkResult::advance();
-    auto interface = dyn_cast<MemoryEffectOpInterface>(op);
-    if (!interface)
-      return WalkResult::interrupt();
-    SmallVector<MemoryEffects::EffectInstance> effects;
-    interface.getEffects(effects);
-    for (const MemoryEffects::EffectInstance &effect : effects) {
-      if (!isa<MemoryEffects::Write, MemoryEffects::Free>(effect.getEffect()))
-        continue;
-      if (!effect.getValue())
-        return WalkResult::interrupt();
-      roots.insert(rootOf(effect.getValue()));
-    }
-    return WalkResult::advance();
-  });
-  if (result.wasInterrupted())
-    return std::nullopt;
-  return roots;
 }
 
 static bool hasOnlyReads(Operation *op) {
@@ -113,7 +57,7 @@ struct WaitedCopy {
 class Finder {
 public:
   Finder(scf::ForOp loop, bool takeBuffers)
-      : loop(loop), takeBuffers(takeBuffers), writes(findWrites(loop)) {}
+      : loop(loop), takeBuffers(takeBuffers), knowsWrites(addWrites(loop, writes)) {}
 
   LoopCopies run();
 
@@ -128,7 +72,8 @@ private:
 
   scf::ForOp loop;
   bool takeBuffers;
-  std::optional<llvm::SmallSetVector<Value, 4>> writes;
+  MemoryRoots writes;
+  bool knowsWrites;
 };
 
 } // namespace
@@ -203,7 +148,7 @@ std::optional<std::string> Finder::checkReads(const WaitedCopy &waited, LoopCopy
 
 std::optional<std::string> Finder::checkAddress(LoopCopy &copy) {
   llvm::SetVector<Operation *> slice;
-  llvm::SmallSetVector<Value, 4> reads;
+  MemoryRoots reads;
   addReads(copy.op.getView(), reads);
   SmallVector<Value> open(copy.op.getIndices());
   open.push_back(copy.op.getView());
@@ -232,10 +177,10 @@ std::optional<std::string> Finder::checkAddress(LoopCopy &copy) {
   }
   copy.address = slice.takeVector();
   llvm::sort(copy.address, [](Operation *x, Operation *y) { return x->isBeforeInBlock(y); });
-  if (!writes)
+  if (!knowsWrites)
     return "the loop has operations with unknown effects";
   for (Value root : reads)
-    if (writes->contains(root))
+    if (writes.contains(root))
       return "the loop writes the memory that it reads";
   return std::nullopt;
 }

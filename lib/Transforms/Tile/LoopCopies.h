@@ -37,8 +37,8 @@ struct LoopCopies {
   void erase();
 };
 
-/// Finds the copies at the top level of the loop's body, whose waits are for all groups, that may start in an earlier trip. Why one may not is reported as a remark. With
-/// `takeBuffers`, their buffers must belong to this loop: others fill them before they read them.
+/// Finds the copies at the top level of the loop's body, whose waits are for all groups, that may start in an earlier trip. Why one may
+/// not is reported as a remark. With `takeBuffers`, their buffers must belong to this loop: others fill them before they read them.
 LoopCopies findLoopCopies(mlir::scf::ForOp loop, bool takeBuffers);
 
 /// Whether an operation, or one inside of it, reads a buffer in shared memory.

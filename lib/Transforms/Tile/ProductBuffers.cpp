@@ -4,11 +4,13 @@
 
 #include "AccessWidth.h"
 #include "DotLayouts.h"
+#include "GlobalMemory.h"
 
 #include "heddle/Layout/Conversion.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using heddle::layout::ConversionKind;
@@ -30,12 +32,41 @@ static bool onlyFeedsProducts(Value tile) {
   });
 }
 
+/// The products that read a tile, in any layout, or what they are inside of in the tile's block.
+static SmallVector<Operation *> placesOfProducts(tile::LoadOp load) {
+  SmallVector<Operation *> places;
+  auto add = [&](Value tile, auto &self) -> void {
+    for (Operation *user : tile.getUsers()) {
+      if (isa<tile::ConvertLayoutOp>(user))
+        self(user->getResult(0), self);
+      else
+        places.push_back(load->getBlock()->findAncestorOpInBlock(*user));
+    }
+  };
+  add(load.getResult(), add);
+  llvm::sort(places, [](Operation *x, Operation *y) { return x->isBeforeInBlock(y); });
+  return places;
+}
+
+/// Whether what a load reads may be written before the last product has read the tile. A copy may still be under way then.
+static bool mayBeOverwritten(tile::LoadOp load) {
+  MemoryRoots reads, writes;
+  addReads(load.getView(), reads);
+  SmallVector<Operation *> places = placesOfProducts(load);
+  bool isKnown = true;
+  for (Operation *op = load; isKnown && op != places.back();) {
+    op = op->getNextNode();
+    isKnown = addWrites(op, writes);
+  }
+  return !isKnown || llvm::any_of(reads, [&](Value root) { return writes.contains(root); });
+}
+
 static bool canBeCopied(tile::LoadOp load) {
   bool padsWithZeros = !load.getPad() || matchPattern(load.getPad(), m_PosZeroFloat()) ||
                        matchPattern(load.getPad(), m_Zero());
   return padsWithZeros && load.getType().getRank() == 2 &&
          accessBytes(load.getView(), load.getIndices(), load.getType()) >= minCopyBytes &&
-         onlyFeedsProducts(load.getResult());
+         onlyFeedsProducts(load.getResult()) && !mayBeOverwritten(load);
 }
 
 /// Whether a conversion only renames registers.
@@ -56,6 +87,12 @@ Value ProductBuffers::copied(tile::LoadOp load) {
   tile_nv::CopyAsyncOp::create(builder, loc, load.getView(), load.getIndices(), buffer,
                                /*bounded=*/load.getPad() != nullptr);
   tile_nv::CommitGroupOp::create(builder, loc);
+  // The next trip copies to the same buffer, whether or not a product inside of a branch or loop has waited for this copy.
+  Operation *first = placesOfProducts(load).front();
+  if (first->getNumRegions() != 0 && load->getParentOfType<scf::ForOp>()) {
+    builder.setInsertionPoint(first);
+    tile_nv::WaitGroupOp::create(builder, loc, 0);
+  }
   return buffer;
 }
 
@@ -93,7 +130,7 @@ Value ProductBuffers::operand(tile::DotOp dot, OpOperand &use, bool &readsCopy) 
   bool isKept = mayBeRegisters && keepOperands && loop && loop.isDefinedOutsideOfLoop(source);
 
   auto load = source.getDefiningOp<tile::LoadOp>();
-  if (load && canBeCopied(load)) {
+  if (load && (copies.contains(load.getResult()) || canBeCopied(load))) {
     Value buffer = copied(load);
     if (isKept)
       return kept(dot, load, tile, buffer);
@@ -124,18 +161,23 @@ unsigned ProductBuffers::run() {
   kernel.walk([&](tile::DotOp dot) { dots.push_back(dot); });
   for (tile::DotOp dot : dots)
     rewrite(dot);
+  // Products may share operands, and read a tile twice: each is visited once.
+  llvm::SetVector<Operation *> conversions, loads;
   for (tile::DotOp dot : dots) {
-    Value operands[] = {dot.getA(), dot.getB()};
-    dot.erase();
-    for (Value tile : operands) {
-      auto conversion = tile.getDefiningOp<tile::ConvertLayoutOp>();
-      Value source = conversion ? conversion.getInput() : tile;
-      if (conversion && conversion->use_empty())
-        conversion.erase();
-      if (auto load = source.getDefiningOp<tile::LoadOp>(); load && load->use_empty())
-        load.erase();
+    for (Value tile : {dot.getA(), dot.getB()}) {
+      if (auto conversion = tile.getDefiningOp<tile::ConvertLayoutOp>()) {
+        conversions.insert(conversion);
+        tile = conversion.getInput();
+      }
+      if (auto load = tile.getDefiningOp<tile::LoadOp>())
+        loads.insert(load);
     }
+    dot.erase();
   }
+  for (const auto &unused : {conversions, loads})
+    for (Operation *op : unused)
+      if (op->use_empty())
+        op->erase();
   return copies.size();
 }
 

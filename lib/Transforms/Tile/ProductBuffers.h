@@ -1,7 +1,8 @@
 //===- ProductBuffers.h - operands of products in shared memory -*- C++ -*-===//
 //
-// 1. A load that only products read becomes an asynchronous copy to a buffer, if what lies outside of the view is to be 0 and an access
-//    moves at least 4 bytes. Its group is waited for directly before each product that reads the buffer.
+// 1. A load that only products read becomes an asynchronous copy to a buffer, if what lies outside of the view is to be 0, an access
+//    moves at least 4 bytes, and nothing writes what it reads before the last of the products. Its group is waited for directly before
+//    each product that reads the buffer, and in a loop also before the branch or inner loop with the first of them.
 // 2. An A operand whose registers the thread already has (the accumulator of the product before, for instance) stays there.
 // 3. Other operands are stored to a buffer where they are made.
 // 4. With `tile_nv.keep_operands`, an A operand that the innermost loop around the product does not change is loaded to registers

@@ -75,3 +75,18 @@ func.func @scalar_bias(%q: tensor<2x3x4x8xf32>, %bias: tensor<1x1x1x1xf32>) -> t
   %o = attn.attention %q, %q, %q bias(%bias : tensor<1x1x1x1xf32>) : (tensor<2x3x4x8xf32>, tensor<2x3x4x8xf32>, tensor<2x3x4x8xf32>) -> tensor<2x3x4x8xf32>
   return %o : tensor<2x3x4x8xf32>
 }
+
+// CHECK-LABEL: func.func @global_keys
+func.func @global_keys(%q: tensor<1x3x2x8xf32>, %k: tensor<1x9x2x8xf32>) -> tensor<1x3x2x8xf32> {
+  // CHECK-DAG: %[[C2:.*]] = arith.constant 2 : index
+  // CHECK-DAG: %[[C3:.*]] = arith.constant 3 : index
+  // CHECK: %[[J:.*]] = linalg.index 4 : index
+  // CHECK: %[[DISTANCE:.*]] = arith.subi %[[J]], %{{.*}} : index
+  // CHECK: %[[CAUSAL:.*]] = arith.cmpi sle, %[[DISTANCE]], %{{.*}} : index
+  // CHECK: %[[NEAR:.*]] = arith.cmpi sle, %{{.*}}, %[[C2]] : index
+  // CHECK: %[[GLOBAL:.*]] = arith.cmpi slt, %[[J]], %[[C3]] : index
+  // CHECK: %[[EITHER:.*]] = arith.ori %[[NEAR]], %[[GLOBAL]] : i1
+  // CHECK: arith.andi %[[CAUSAL]], %[[EITHER]] : i1
+  %o = attn.attention %q, %k, %k {causal, window = array<i64: 2, -1>, global_keys = 3 : i64} : (tensor<1x3x2x8xf32>, tensor<1x9x2x8xf32>, tensor<1x9x2x8xf32>) -> tensor<1x3x2x8xf32>
+  return %o : tensor<1x3x2x8xf32>
+}

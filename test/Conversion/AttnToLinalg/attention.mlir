@@ -81,6 +81,36 @@ func.func @lse(%q: tensor<1x3x2x8xf32>, %k: tensor<1x5x2x8xf32>, %sinks: tensor<
   return %o, %lse : tensor<1x3x2x8xf32>, tensor<1x2x3xf32>
 }
 
+// All statistics are computed from the maximum and the sum of the weights.
+// CHECK-LABEL: func.func @statistics
+func.func @statistics(%q: tensor<1x3x2x8xf32>, %k: tensor<1x5x2x8xf32>, %sinks: tensor<2xf32>)
+    -> (tensor<1x3x2x8xf32>, tensor<1x2x3xf32>, tensor<1x2x3xf32>) {
+  // CHECK-DAG: %[[NEG_INF:.*]] = arith.constant 0xFF800000 : f32
+  // CHECK-DAG: %[[INF:.*]] = arith.constant 0x7F800000 : f32
+  // CHECK-DAG: %[[ZERO:.*]] = arith.constant 0.000000e+00 : f32
+  // CHECK-DAG: %[[ONE:.*]] = arith.constant 1.000000e+00 : f32
+  // CHECK: %[[MAXIMUM:.*]] = linalg.generic {{.*}} "reduction"]}
+  // CHECK: arith.maximumf
+  // CHECK: %[[MAX:.*]] = tensor.collapse_shape %[[MAXIMUM]] {{\[\[}}0], [1, 2], [3]] : tensor<1x2x1x3xf32> into tensor<1x2x3xf32>
+  // CHECK: ^bb0(%[[L:.*]]: f32, %[[M:.*]]: f32, %[[SINK:.*]]: f32, %{{.*}}: f32):
+  // CHECK-NEXT: %[[LARGER:.*]] = arith.maximumf %[[M]], %[[SINK]]
+  // CHECK-NEXT: %[[DS:.*]] = arith.subf %[[SINK]], %[[LARGER]]
+  // CHECK-NEXT: %[[W:.*]] = math.exp %[[DS]]
+  // CHECK-NEXT: %[[DM:.*]] = arith.subf %[[M]], %[[LARGER]]
+  // CHECK-NEXT: %[[A:.*]] = math.exp %[[DM]]
+  // CHECK-NEXT: %[[KEYS:.*]] = arith.mulf %[[L]], %[[A]]
+  // CHECK-NEXT: %[[DEN:.*]] = arith.addf %[[KEYS]], %[[W]]
+  // CHECK-NEXT: %[[SHARE:.*]] = arith.divf %[[W]], %[[DEN]]
+  // CHECK-NEXT: %[[TAKES_ALL:.*]] = arith.cmpf oeq, %[[SINK]], %[[INF]]
+  // CHECK-NEXT: %[[MASS:.*]] = arith.select %[[TAKES_ALL]], %[[ONE]], %[[SHARE]]
+  // CHECK-NEXT: %[[TAKES_NONE:.*]] = arith.cmpf oeq, %[[SINK]], %[[NEG_INF]]
+  // CHECK-NEXT: arith.select %[[TAKES_NONE]], %[[ZERO]], %[[MASS]]
+  // CHECK: %[[OF_SINK:.*]] = tensor.collapse_shape %{{.*}} into tensor<1x2x3xf32>
+  // CHECK: return %{{.*}}, %[[MAX]], %[[OF_SINK]]
+  %o, %max, %mass = attn.attention %q, %k, %k sinks(%sinks : tensor<2xf32>) {return_max, return_sink_mass} : (tensor<1x3x2x8xf32>, tensor<1x5x2x8xf32>, tensor<1x5x2x8xf32>) -> (tensor<1x3x2x8xf32>, tensor<1x2x3xf32>, tensor<1x2x3xf32>)
+  return %o, %max, %mass : tensor<1x3x2x8xf32>, tensor<1x2x3xf32>, tensor<1x2x3xf32>
+}
+
 // Query heads may be dynamic: whether key heads divide them is checked when the module runs.
 // CHECK-LABEL: func.func @dynamic_query_heads
 func.func @dynamic_query_heads(%q: tensor<1x3x?x8xf32>, %k: tensor<1x5x2x8xf32>) -> tensor<1x3x?x8xf32> {

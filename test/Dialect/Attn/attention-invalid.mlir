@@ -34,7 +34,7 @@ func.func @keys(%q: tensor<?x?x8x64xf32>, %k: tensor<?x7x4x64xf32>, %v: tensor<?
 
 func.func @rank(%q: tensor<?x8x64xf32>, %k: tensor<?x?x4x64xf32>) {
   // expected-error @below {{'attn.attention' op operand #0 must be 4D tensor of 16-bit float or bfloat16 type or 32-bit float or 64-bit float values, but got 'tensor<?x8x64xf32>'}}
-  %o = "attn.attention"(%q, %k, %k) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>}> : (tensor<?x8x64xf32>, tensor<?x?x4x64xf32>, tensor<?x?x4x64xf32>) -> tensor<?x?x8x64xf32>
+  %o = "attn.attention"(%q, %k, %k) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>}> ({}) : (tensor<?x8x64xf32>, tensor<?x?x4x64xf32>, tensor<?x?x4x64xf32>) -> tensor<?x?x8x64xf32>
   return
 }
 
@@ -124,5 +124,105 @@ func.func @kv_len(%q: tensor<2x5x8x64xf32>, %n: tensor<3xi32>) { // expected-not
 func.func @slopes(%q: tensor<2x5x8x64xf32>, %a: tensor<3x8xf32>) { // expected-note {{query has type 'tensor<2x5x8x64xf32>'}}
   // expected-error @below {{'attn.attention' op expected dimension 0 of alibi_slopes (3) to equal dimension 0 of query (2)}}
   %o = attn.attention %q, %q, %q alibi_slopes(%a : tensor<3x8xf32>) : (tensor<2x5x8x64xf32>, tensor<2x5x8x64xf32>, tensor<2x5x8x64xf32>) -> tensor<2x5x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @sink_mass(%q: tensor<2x5x8x64xf32>) {
+  // expected-error @below {{'attn.attention' op expected operand sinks, as return_sink_mass is set}}
+  %o, %m = attn.attention %q, %q, %q {return_sink_mass} : (tensor<2x5x8x64xf32>, tensor<2x5x8x64xf32>, tensor<2x5x8x64xf32>) -> (tensor<2x5x8x64xf32>, tensor<2x8x5xf32>)
+  return
+}
+
+// -----
+
+func.func @statistics(%q: tensor<2x5x8x64xf32>) {
+  // expected-error @below {{'attn.attention' op inferred type(s) 'tensor<2x5x8x64xf32>', 'tensor<2x8x5xf32>' are incompatible with return type(s) of operation 'tensor<2x5x8x64xf32>', 'tensor<2x5x8xf32>'}}
+  // expected-error @below {{'attn.attention' op failed to infer returned types}}
+  %o, %m = attn.attention %q, %q, %q {return_max} : (tensor<2x5x8x64xf32>, tensor<2x5x8x64xf32>, tensor<2x5x8x64xf32>) -> (tensor<2x5x8x64xf32>, tensor<2x5x8xf32>)
+  return
+}
+
+// -----
+
+func.func @score_arguments(%q: tensor<2x5x8x64xf32>) {
+  // expected-error @below {{expected 5 arguments (score, batch, head, query, key), got 3}}
+  %o = attn.attention %q, %q, %q : (tensor<2x5x8x64xf32>, tensor<2x5x8x64xf32>, tensor<2x5x8x64xf32>) -> tensor<2x5x8x64xf32> score(%s, %p, %j) {
+    attn.yield %s : f32
+  }
+  return
+}
+
+// -----
+
+func.func @score_types(%q: tensor<2x5x8x64xf32>) {
+  // expected-error @below {{'attn.attention' op expected the score region to have arguments ('f32', 'index', 'index', 'index', 'index'), got ('f32', 'i32')}}
+  %o = "attn.attention"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>}> ({
+  ^bb0(%s: f32, %j: i32):
+    "attn.yield"(%s) : (f32) -> ()
+  }) : (tensor<2x5x8x64xf32>, tensor<2x5x8x64xf32>, tensor<2x5x8x64xf32>) -> tensor<2x5x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @score_end(%q: tensor<2x5x8x64xf32>) {
+  // expected-error @below {{'attn.attention' op expected the score region to end with attn.yield}}
+  %o = attn.attention %q, %q, %q : (tensor<2x5x8x64xf32>, tensor<2x5x8x64xf32>, tensor<2x5x8x64xf32>) -> tensor<2x5x8x64xf32> score(%s, %b, %h, %p, %j) {
+    llvm.unreachable
+  }
+  return
+}
+
+// -----
+
+func.func @score_type(%q: tensor<2x5x8x64xf32>) {
+  %o = attn.attention %q, %q, %q : (tensor<2x5x8x64xf32>, tensor<2x5x8x64xf32>, tensor<2x5x8x64xf32>) -> tensor<2x5x8x64xf32> score(%s, %b, %h, %p, %j) {
+    // expected-error @below {{'arith.extf' op can't be in a score region: expected arith or math on f32, i1, i32 and index, and no bitcast}}
+    %t = arith.extf %s : f32 to f64
+    attn.yield %s : f32
+  }
+  return
+}
+
+// -----
+
+func.func @score_bits(%q: tensor<2x5x8x64xf32>) {
+  %o = attn.attention %q, %q, %q : (tensor<2x5x8x64xf32>, tensor<2x5x8x64xf32>, tensor<2x5x8x64xf32>) -> tensor<2x5x8x64xf32> score(%s, %b, %h, %p, %j) {
+    // expected-error @below {{'arith.bitcast' op can't be in a score region}}
+    %t = arith.bitcast %s : f32 to i32
+    attn.yield %s : f32
+  }
+  return
+}
+
+// -----
+
+func.func @score_effect(%q: tensor<2x5x8x64xf32>, %m: memref<f32>) {
+  %o = attn.attention %q, %q, %q : (tensor<2x5x8x64xf32>, tensor<2x5x8x64xf32>, tensor<2x5x8x64xf32>) -> tensor<2x5x8x64xf32> score(%s, %b, %h, %p, %j) {
+    // expected-error @below {{'memref.alloc' op can't be in a score region}}
+    %m = memref.alloc() : memref<f32>
+    attn.yield %s : f32
+  }
+  return
+}
+
+// -----
+
+func.func @score_capture(%q: tensor<2x5x8x64xf32>, %x: f32) {
+  %o = attn.attention %q, %q, %q : (tensor<2x5x8x64xf32>, tensor<2x5x8x64xf32>, tensor<2x5x8x64xf32>) -> tensor<2x5x8x64xf32> score(%s, %b, %h, %p, %j) {
+    // expected-error @below {{use of undeclared SSA value name}}
+    %t = arith.addf %s, %x : f32
+    attn.yield %t : f32
+  }
+  return
+}
+
+// -----
+
+func.func @global_keys(%q: tensor<2x5x8x64xf32>) {
+  // expected-error @below {{'attn.attention' op expected global_keys to be >= 1, got -3}}
+  %o = attn.attention %q, %q, %q {window = array<i64: 2, 0>, global_keys = -3 : i64} : (tensor<2x5x8x64xf32>, tensor<2x5x8x64xf32>, tensor<2x5x8x64xf32>) -> tensor<2x5x8x64xf32>
   return
 }

@@ -36,6 +36,52 @@ func.func @neutral_operands(%q: tensor<1x5x2x8xf32>) -> tensor<1x5x2x8xf32> {
   return %0 : tensor<1x5x2x8xf32>
 }
 
+// CHECK-LABEL: func.func @global_keys
+func.func @global_keys(%q: tensor<1x5x2x8xf32>, %k: tensor<1x?x2x8xf32>) -> (tensor<1x5x2x8xf32>, tensor<1x5x2x8xf32>, tensor<1x5x2x8xf32>) {
+  // Nothing is limited on the left.
+  // CHECK: attn.attention {{.*}} {causal} :
+  %0 = attn.attention %q, %k, %k {causal, global_keys = 2 : i64} : (tensor<1x5x2x8xf32>, tensor<1x?x2x8xf32>, tensor<1x?x2x8xf32>) -> tensor<1x5x2x8xf32>
+  // All five keys are global.
+  // CHECK: attn.attention {{.*}} {window = array<i64: -1, 2>} :
+  %1 = attn.attention %q, %q, %q {window = array<i64: 1, 2>, global_keys = 5 : i64} : (tensor<1x5x2x8xf32>, tensor<1x5x2x8xf32>, tensor<1x5x2x8xf32>) -> tensor<1x5x2x8xf32>
+  // CHECK: attn.attention {{.*}} {global_keys = 4 : i64, window = array<i64: 1, 2>} :
+  %2 = attn.attention %q, %q, %q {window = array<i64: 1, 2>, global_keys = 4 : i64} : (tensor<1x5x2x8xf32>, tensor<1x5x2x8xf32>, tensor<1x5x2x8xf32>) -> tensor<1x5x2x8xf32>
+  return %0, %1, %2 : tensor<1x5x2x8xf32>, tensor<1x5x2x8xf32>, tensor<1x5x2x8xf32>
+}
+
+// CHECK-LABEL: func.func @score_regions
+func.func @score_regions(%q: tensor<1x5x2x8xf32>) -> (tensor<1x5x2x8xf32>, tensor<1x5x2x8xf32>) {
+  // What is folded stays in the region; it moves along when a result is dropped.
+  // CHECK: attn.attention {{[^{]*}} : {{.*}} -> tensor<1x5x2x8xf32> score(%score, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) {
+  // CHECK-NEXT: %[[SIX:.*]] = arith.constant 6.000000e+00 : f32
+  // CHECK-NEXT: %[[T:.*]] = arith.mulf %score, %[[SIX]]
+  // CHECK-NEXT: attn.yield %[[T]]
+  %0, %lse = attn.attention %q, %q, %q {return_lse} : (tensor<1x5x2x8xf32>, tensor<1x5x2x8xf32>, tensor<1x5x2x8xf32>) -> (tensor<1x5x2x8xf32>, tensor<1x2x5xf32>) score(%s, %b, %h, %p, %j) {
+    %two = arith.constant 2.0 : f32
+    %three = arith.constant 3.0 : f32
+    %six = arith.mulf %two, %three : f32
+    %t = arith.mulf %s, %six : f32
+    attn.yield %t : f32
+  }
+  // A region that changes nothing.
+  // CHECK: attn.attention {{.*}} -> tensor<1x5x2x8xf32>{{$}}
+  %1 = attn.attention %q, %q, %q : (tensor<1x5x2x8xf32>, tensor<1x5x2x8xf32>, tensor<1x5x2x8xf32>) -> tensor<1x5x2x8xf32> score(%s, %b, %h, %p, %j) {
+    %one = arith.constant 1.0 : f32
+    %t = arith.mulf %s, %one : f32
+    attn.yield %t : f32
+  }
+  return %0, %1 : tensor<1x5x2x8xf32>, tensor<1x5x2x8xf32>
+}
+
+// CHECK-LABEL: func.func @unused_statistics
+func.func @unused_statistics(%q: tensor<1x5x2x8xf32>, %sinks: tensor<2xf32>) -> (tensor<1x5x2x8xf32>, tensor<1x2x5xf32>) {
+  // CHECK: %[[O:.*]], %[[MAX:.*]] = attn.attention {{.*}} {return_max} : {{.*}} -> (tensor<1x5x2x8xf32>, tensor<1x2x5xf32>)
+  %o, %lse, %max, %mass = attn.attention %q, %q, %q sinks(%sinks : tensor<2xf32>) {return_lse, return_max, return_sink_mass}
+      : (tensor<1x5x2x8xf32>, tensor<1x5x2x8xf32>, tensor<1x5x2x8xf32>) -> (tensor<1x5x2x8xf32>, tensor<1x2x5xf32>, tensor<1x2x5xf32>, tensor<1x2x5xf32>)
+  // CHECK: return %[[O]], %[[MAX]]
+  return %o, %max : tensor<1x5x2x8xf32>, tensor<1x2x5xf32>
+}
+
 // CHECK-LABEL: func.func @rope
 func.func @rope(%x: tensor<1x5x2x8xf32>, %p: tensor<5xi32>) -> (tensor<1x5x2x8xf32>, tensor<1x5x2x8xf32>) {
   // CHECK: attn.rope %{{.*}}, %{{.*}} {theta = 1.000000e+04 : f64}

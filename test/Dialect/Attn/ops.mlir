@@ -30,6 +30,43 @@ func.func @attention_clauses(%q: tensor<2x5x6x16xbf16>, %k: tensor<2x9x2x16xf16>
   return %o, %lse : tensor<2x5x6x24xbf16>, tensor<2x6x5xf32>
 }
 
+// CHECK-LABEL: func.func @attention_statistics
+func.func @attention_statistics(%q: tensor<2x5x6x16xf32>, %sinks: tensor<6xf32>)
+    -> (tensor<2x5x6x16xf32>, tensor<2x6x5xf32>, tensor<2x6x5xf32>, tensor<2x6x5xf32>) {
+  // CHECK: %output, %lse, %max, %sink_mass = attn.attention {{.*}} {return_lse, return_max, return_sink_mass}
+  // CHECK-SAME: -> (tensor<2x5x6x16xf32>, tensor<2x6x5xf32>, tensor<2x6x5xf32>, tensor<2x6x5xf32>)
+  %o, %lse, %max, %mass = attn.attention %q, %q, %q sinks(%sinks : tensor<6xf32>) {return_sink_mass, return_max, return_lse}
+      : (tensor<2x5x6x16xf32>, tensor<2x5x6x16xf32>, tensor<2x5x6x16xf32>)
+      -> (tensor<2x5x6x16xf32>, tensor<2x6x5xf32>, tensor<2x6x5xf32>, tensor<2x6x5xf32>)
+  return %o, %lse, %max, %mass : tensor<2x5x6x16xf32>, tensor<2x6x5xf32>, tensor<2x6x5xf32>, tensor<2x6x5xf32>
+}
+
+// CHECK-LABEL: func.func @attention_global_keys
+func.func @attention_global_keys(%q: tensor<2x5x6x16xf32>) -> tensor<2x5x6x16xf32> {
+  // CHECK: attn.attention {{.*}} {causal, global_keys = 2 : i64, window = array<i64: 1, -1>}
+  %o = attn.attention %q, %q, %q {causal, window = array<i64: 1, -1>, global_keys = 2 : i64} : (tensor<2x5x6x16xf32>, tensor<2x5x6x16xf32>, tensor<2x5x6x16xf32>) -> tensor<2x5x6x16xf32>
+  return %o : tensor<2x5x6x16xf32>
+}
+
+// CHECK-LABEL: func.func @attention_score
+func.func @attention_score(%q: tensor<2x5x6x16xf32>) -> tensor<2x5x6x16xf32> {
+  // CHECK: attn.attention {{.*}} {causal} : {{.*}} -> tensor<2x5x6x16xf32> score(%score, %batch, %head, %query, %key) {
+  // CHECK-NEXT: %[[AHEAD:.*]] = arith.cmpi sgt, %key, %query : index
+  // CHECK-NEXT: %[[NEGATED:.*]] = arith.negf %score : f32
+  // CHECK-NEXT: %[[T:.*]] = arith.select %[[AHEAD]], %[[NEGATED]], %score : f32
+  // CHECK-NEXT: attn.yield %[[T]] : f32
+  // CHECK-NEXT: }
+  // Names are the region's own.
+  %s = attn.attention %q, %q, %q {causal} : (tensor<2x5x6x16xf32>, tensor<2x5x6x16xf32>, tensor<2x5x6x16xf32>) -> tensor<2x5x6x16xf32>
+      score(%s, %b, %h, %p, %j) {
+    %q = arith.cmpi sgt, %j, %p : index
+    %n = arith.negf %s : f32
+    %t = arith.select %q, %n, %s : f32
+    attn.yield %t : f32
+  }
+  return %s : tensor<2x5x6x16xf32>
+}
+
 // The result may know more, or less, than the operands.
 // CHECK-LABEL: func.func @attention_dynamic
 func.func @attention_dynamic(%q: tensor<?x?x?x64xf32>, %k: tensor<?x?x?x64xf32>, %v: tensor<3x?x?x64xf32>, %slopes: tensor<?x?xf32>)

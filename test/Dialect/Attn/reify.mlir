@@ -17,6 +17,21 @@ func.func @attention(%q: tensor<?x?x4x8xf32>, %k: tensor<?x?x2x8xf32>) -> (index
   return %0, %1, %2 : index, index, index
 }
 
+// CHECK-LABEL: func.func @statistics
+// CHECK-SAME: (%[[Q:[a-z0-9]*]]: tensor<?x?x4x8xf32>
+func.func @statistics(%q: tensor<?x?x4x8xf32>, %k: tensor<?x?x2x8xf32>, %sinks: tensor<4xf32>) -> (index, index) {
+  %c0 = arith.constant 0 : index
+  %c2 = arith.constant 2 : index
+  %o, %max, %mass = attn.attention %q, %k, %k sinks(%sinks : tensor<4xf32>) {return_max, return_sink_mass}
+      : (tensor<?x?x4x8xf32>, tensor<?x?x2x8xf32>, tensor<?x?x2x8xf32>) -> (tensor<?x?x4x8xf32>, tensor<?x4x?xf32>, tensor<?x4x?xf32>)
+  // CHECK-DAG: %[[B:.*]] = tensor.dim %[[Q]], %c0
+  // CHECK-DAG: %[[L:.*]] = tensor.dim %[[Q]], %c1
+  // CHECK: return %[[B]], %[[L]]
+  %0 = tensor.dim %max, %c0 : tensor<?x4x?xf32>
+  %1 = tensor.dim %mass, %c2 : tensor<?x4x?xf32>
+  return %0, %1 : index, index
+}
+
 // CHECK-LABEL: func.func @kv_append
 // CHECK-SAME: (%[[CACHE:[a-z0-9]*]]: tensor<?x?x2x8xf32>
 func.func @kv_append(%c: tensor<?x?x2x8xf32>, %k: tensor<?x?x2x8xf32>, %start: tensor<?xi32>) -> index {

@@ -192,3 +192,28 @@ tile.kernel @other_control_flow(%n: index) config <block = [64, 64], warps = 4> 
   }
   tile.return
 }
+
+// -----
+
+// What one thread has stored another one loads: barriers on both sides of the store, none around that to memory that is not loaded from.
+#rows = #tile.layout<32x32, register = [(0, 1), (0, 2), (0, 4)], lane = [(0, 8), (0, 16), (1, 0), (2, 0), (4, 0)], warp = [(8, 0), (16, 0)]>
+#columns = #tile.layout<32x32, register = [(1, 0), (2, 0), (4, 0)], lane = [(8, 0), (16, 0), (0, 1), (0, 2), (0, 4)], warp = [(0, 8), (0, 16)]>
+
+// CHECK-LABEL: tile.kernel @through_global_memory
+// CHECK: tile.load
+// CHECK-NEXT: tile_nv.barrier
+// CHECK-NEXT: tile.store
+// CHECK-NEXT: tile_nv.barrier
+// CHECK-NEXT: tile.load
+// CHECK-NEXT: tile.store
+// CHECK-NEXT: tile.return
+tile.kernel @through_global_memory(%x: memref<32x32xf32>, %y: memref<32x32xf32>) config <block = [32, 32], warps = 4> {
+  %c0 = arith.constant 0 : index
+  %xv = tile.view %x[:, :] : memref<32x32xf32> -> !tile.view<32x32xf32>
+  %yv = tile.view %y[:, :] : memref<32x32xf32> -> !tile.view<32x32xf32>
+  %a = tile.load %xv[%c0, %c0] : !tile.view<32x32xf32> -> tensor<32x32xf32, #rows>
+  tile.store %a, %xv[%c0, %c0] : tensor<32x32xf32, #rows>, !tile.view<32x32xf32>
+  %b = tile.load %xv[%c0, %c0] : !tile.view<32x32xf32> -> tensor<32x32xf32, #columns>
+  tile.store %b, %yv[%c0, %c0] : tensor<32x32xf32, #columns>, !tile.view<32x32xf32>
+  tile.return
+}

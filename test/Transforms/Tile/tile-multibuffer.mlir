@@ -146,3 +146,48 @@ tile.kernel @multiply_add(%a: memref<16x3xf32>, %b: memref<3x8xf32>, %o: memref<
   tile.store %d, %ov[%c0, %c0] : tensor<16x8xf32, #acc>, !tile.view<16x8xf32>
   tile.return
 }
+
+// -----
+
+// No copy of a tile whose memory is written before the product: the copy could read what was written. A copy of a loop is waited for
+// before the branch with its product, as the next trip copies to the same buffer. One tile may be both factors.
+
+#acc = #tile.layout<16x16, register = [(0, 1), (8, 0), (0, 8)], lane = [(0, 2), (0, 4), (1, 0), (2, 0), (4, 0)]>
+#blocked = #tile.layout<16x16, register = [(0, 1), (0, 2), (0, 4)], lane = [(0, 8), (1, 0), (2, 0), (4, 0), (8, 0)]>
+
+// CHECK-LABEL: tile.kernel @overwritten
+tile.kernel @overwritten(%x: memref<16x16xf16>, %o: memref<16x16xf32>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %s = arith.constant dense<7.0> : tensor<16x16xf16, #blocked>
+  %zero = arith.constant dense<0.0> : tensor<16x16xf32, #acc>
+  %xv = tile.view %x[:, :] : memref<16x16xf16> -> !tile.view<16x16xf16>
+  %ov = tile.view %o[:, :] : memref<16x16xf32> -> !tile.view<16x16xf32>
+  // CHECK-NOT: tile_nv.copy_async
+  // CHECK: tile.load
+  // CHECK-NEXT: tile_nv.store
+  // CHECK-NEXT: tile.store
+  // CHECK-NEXT: tile_nv.dot
+  %t = tile.load %xv[%c0, %c0] : !tile.view<16x16xf16> -> tensor<16x16xf16, #blocked>
+  tile.store %s, %xv[%c0, %c0] : tensor<16x16xf16, #blocked>, !tile.view<16x16xf16>
+  %d = tile.dot %t, %t, %zero : tensor<16x16xf16, #blocked>, tensor<16x16xf16, #blocked> -> tensor<16x16xf32, #acc>
+  // CHECK: scf.for
+  // CHECK-NEXT: tile_nv.copy_async
+  // CHECK-NEXT: tile_nv.commit_group
+  // CHECK-NEXT: arith.cmpi
+  // CHECK-NEXT: tile_nv.wait_group 0
+  // CHECK-NEXT: scf.if
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%sum = %d) -> (tensor<16x16xf32, #acc>) {
+    %u = tile.load %xv[%c0, %c0] : !tile.view<16x16xf16> -> tensor<16x16xf16, #blocked>
+    %c = arith.cmpi sgt, %i, %c1 : index
+    %b = scf.if %c -> (tensor<16x16xf32, #acc>) {
+      %e = tile.dot %u, %u, %sum : tensor<16x16xf16, #blocked>, tensor<16x16xf16, #blocked> -> tensor<16x16xf32, #acc>
+      scf.yield %e : tensor<16x16xf32, #acc>
+    } else {
+      scf.yield %sum : tensor<16x16xf32, #acc>
+    }
+    scf.yield %b : tensor<16x16xf32, #acc>
+  }
+  tile.store %r, %ov[%c0, %c0] : tensor<16x16xf32, #acc>, !tile.view<16x16xf32>
+  tile.return
+}

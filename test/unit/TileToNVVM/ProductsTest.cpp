@@ -251,9 +251,7 @@ TEST(Products, MultiplyAdds) {
     for (auto [warpsM, warpsN, rows, columns, depth] :
          {std::tuple(1, 1, 16, 8, 4), std::tuple(2, 1, 32, 24, 16), std::tuple(2, 2, 32, 32, 32)}) {
       Product p{type, precision, rows, columns, depth, warpsM, warpsN};
-      forTransposes(p, [](const Product &p) {
-        runExact(p);
-      });
+      forTransposes(p, [](const Product &p) { runExact(p); });
     }
 }
 

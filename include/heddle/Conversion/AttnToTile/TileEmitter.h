@@ -88,6 +88,7 @@ public:
   friend Tile less(Tile a, double b);
   friend Tile atMost(Tile a, Tile b);
   friend Tile both(Tile a, Tile b);
+  friend Tile either(Tile a, Tile b);
   friend Tile select(Tile condition, Tile a, Tile b);
 
 private:

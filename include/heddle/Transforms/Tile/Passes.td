@@ -173,12 +173,14 @@ def TileInsertSyncPass : Pass<"tile-insert-sync", "heddle::tile::KernelOp"> {
 
     Output: between any two accesses of the same bytes, one of them a write, of different threads, stands a barrier on every way, and
     behind the wait if the first one is a copy. `tile_nv.warp_barrier` where layouts prove that what a warp touches no other warp does.
-    No barrier that was placed could be left out. A copy in flight that something else touches is an error.
+    No barrier that was placed could be left out. A copy in flight that something else touches is an error. A store to global memory that
+    the kernel also loads from has a barrier on either side.
   }];
   let statistics = [
     Statistic<"numBarriers", "num-barriers", "Number of barriers that were placed">,
     Statistic<"numRemoved", "num-removed", "Number of barriers that another one made needless">
   ];
+  let dependentDialects = ["heddle::tile_nv::TileNVDialect"];
 }
 
 def TileVerifySyncPass : Pass<"tile-verify-sync", "heddle::tile::KernelOp"> {

@@ -1,0 +1,212 @@
+//===- KernelCountsTest.cpp - what simulated attention moves and computes -===//
+//
+// The simulator's counts are exact, so that they are tests of performance. For a
+// block of rows that sees keys [begin, end), docs/read-a-kernel-report.md defines
+//
+//   needed bytes  of its queries, outputs and lse once, and of end - begin keys and values
+//   needed FLOPs  2 (dk + dv) for each pair of a query and a key that it sees
+//
+// Kernels may ask for 1.05 times these bytes, and compute one block of scores more
+// than these FLOPs at each edge (causal, left end of a window) of a block of rows;
+// what they ask for fills the sectors, and no access of shared memory conflicts with
+// another.
+//
+//===----------------------------------------------------------------------===//
+
+#include "AttentionSpec.h"
+
+#include <gtest/gtest.h>
+
+using namespace heddle;
+using namespace heddle::test;
+
+static AttentionSpec countsSpec(DType type, int64_t dim) {
+  AttentionSpec spec;
+  spec.type = type;
+  spec.heads = 2;
+  spec.keyDim = spec.valueDim = dim;
+  return spec;
+}
+
+namespace {
+/// Rows of a block, and the keys that some row of it sees.
+struct RowBlock {
+  int64_t rows, begin, end;
+};
+
+/// What is needed for one call.
+struct Needs {
+  double bytes = 0, flops = 0;
+  int64_t rowBlocks = 0;
+};
+
+/// What a launch did.
+struct Counts {
+  double bytes, sectors, conflicts, flops;
+  nlohmann::json ops;
+};
+} // namespace
+
+/// Keys that the row at `position` sees, as [first, second).
+static std::pair<int64_t, int64_t> visibleKeys(const AttentionRule &rule, int64_t position,
+                                               int64_t keys) {
+  int64_t begin = rule.left >= 0 ? std::max<int64_t>(position - rule.left, 0) : 0;
+  int64_t end = rule.causal ? position + 1 : rule.right >= 0 ? position + rule.right + 1 : keys;
+  end = std::max<int64_t>(std::min(end, keys), begin);
+  return {begin, end};
+}
+
+static Needs needsOf(const AttentionSpec &spec, const AttentionExtents &extents,
+                     int64_t rowsOfBlock) {
+  Needs needs;
+  double element = double(dtypeSize(spec.type)), dims = double(spec.keyDim + spec.valueDim);
+  for (int64_t first = 0; first < extents.queries; first += rowsOfBlock) {
+    int64_t last = std::min(first + rowsOfBlock, extents.queries) - 1;
+    int64_t shift = extents.keys - extents.queries;
+    int64_t begin = visibleKeys(spec.rule, first + shift, extents.keys).first;
+    int64_t end = visibleKeys(spec.rule, last + shift, extents.keys).second;
+    needs.bytes += double(last - first + 1) * (dims * element + 4);
+    needs.bytes += double(end - begin) * dims * element;
+    for (int64_t row = first; row <= last; ++row) {
+      auto [from, to] = visibleKeys(spec.rule, row + shift, extents.keys);
+      needs.flops += double(to - from) * 2 * dims;
+    }
+    ++needs.rowBlocks;
+  }
+  double heads = double(extents.batch * spec.heads);
+  return {needs.bytes * heads, needs.flops * heads, int64_t(double(needs.rowBlocks) * heads)};
+}
+
+static Counts countsOf(const Program &program) {
+  nlohmann::json kernels = program.takeReport();
+  EXPECT_EQ(kernels.size(), 1u);
+  const nlohmann::json &kernel = kernels.at(0), &total = kernel.at("total");
+  auto sum = [&](const char *load, const char *store) {
+    return total.at(load).get<double>() + total.at(store).get<double>();
+  };
+  return {sum("global_load_bytes", "global_store_bytes"),
+          sum("global_load_sectors", "global_store_sectors"),
+          total.at("shared_conflicts").get<double>(), total.at("mma_flops").get<double>(),
+          kernel.at("ops")};
+}
+
+/// The block that kernels for these head dimensions and any number of queries take.
+static constexpr int64_t kRows = 128, kKeys = 64;
+
+namespace {
+struct CountsCase {
+  DType type;
+  int64_t dim;
+};
+class KernelCounts : public testing::TestWithParam<CountsCase> {};
+} // namespace
+
+INSTANTIATE_TEST_SUITE_P(Types, KernelCounts,
+                         testing::Values(CountsCase{DType::F16, 64}, CountsCase{DType::F16, 128},
+                                         CountsCase{DType::F16, 256}, CountsCase{DType::BF16, 64},
+                                         CountsCase{DType::BF16, 128},
+                                         CountsCase{DType::BF16, 256}),
+                         [](const auto &info) {
+                           return std::string(dtypeName(info.param.type)) + "_" +
+                                  std::to_string(info.param.dim);
+                         });
+
+TEST_P(KernelCounts, StayWithinTheirBounds) {
+  auto [type, dim] = GetParam();
+  std::vector<AttentionSpec> specs(3, countsSpec(type, dim));
+  specs[1].rule.causal = true;
+  specs[2].rule.causal = true;
+  specs[2].rule.left = 255;
+  Program program;
+  for (auto [i, spec] : llvm::enumerate(specs))
+    program.add(spec.entry("spec" + std::to_string(i)));
+  ASSERT_TRUE(program.compile("sim-sm_80"));
+  for (auto [i, spec] : llvm::enumerate(specs))
+    for (AttentionExtents extents :
+         {AttentionExtents{1, 512, 512}, AttentionExtents{2, 256, 640}}) {
+      Random random(33);
+      AttentionInputs inputs = AttentionInputs::random(spec, extents, random);
+      callAttention(program, "spec" + std::to_string(i), spec, inputs);
+      Counts counts = countsOf(program);
+      Needs needs = needsOf(spec, extents, kRows);
+      SCOPED_TRACE(spec.text());
+      double edge = double(kRows * kKeys * 2 * (spec.keyDim + spec.valueDim));
+      double edges = double(spec.rule.causal) + double(spec.rule.left >= 0);
+      EXPECT_EQ(counts.conflicts, 0);
+      EXPECT_GE(counts.bytes, needs.bytes) << "less than what is needed: the formula is wrong";
+      EXPECT_LE(counts.bytes, 1.05 * needs.bytes);
+      EXPECT_GE(counts.bytes / (32 * counts.sectors), 0.95);
+      EXPECT_GE(counts.flops, needs.flops);
+      EXPECT_LE(counts.flops, needs.flops + edges * double(needs.rowBlocks) * edge);
+      std::printf("counts: %s Lq=%lld: bytes %.4f of the needed ones, sectors %.4f, FLOPs %.4f, "
+                  "conflicts %.0f\n",
+                  spec.text().c_str(), static_cast<long long>(extents.queries),
+                  counts.bytes / needs.bytes, counts.bytes / (32 * counts.sectors),
+                  counts.flops / needs.flops, counts.conflicts);
+    }
+}
+
+// Tails: what lies outside of the tensors is neither read nor written.
+TEST_P(KernelCounts, TailsAreNotMoved) {
+  auto [type, dim] = GetParam();
+  AttentionSpec spec = countsSpec(type, dim);
+  Program program;
+  program.add(spec.entry("attention"));
+  ASSERT_TRUE(program.compile("sim-sm_80"));
+  for (AttentionExtents extents : {AttentionExtents{1, 129, 65}, AttentionExtents{2, 1, 300}}) {
+    Random random(34);
+    AttentionInputs inputs = AttentionInputs::random(spec, extents, random);
+    callAttention(program, "attention", spec, inputs);
+    EXPECT_EQ(countsOf(program).bytes, needsOf(spec, extents, kRows).bytes);
+  }
+}
+
+// In a decode step with a window, bytes follow the window and not the length of the cache.
+TEST(DecodeCounts, BytesFollowTheWindow) {
+  AttentionSpec spec = countsSpec(DType::F16, 64);
+  spec.rule.causal = true;
+  spec.rule.left = 3;
+  spec.lengths = true;
+  Program program;
+  program.add(spec.entry("attention"));
+  ASSERT_TRUE(program.compile("sim-sm_80"));
+  double before = 0;
+  for (int64_t length : {128, 4096}) {
+    Random random(35);
+    AttentionInputs inputs = AttentionInputs::random(spec, {1, 1, length}, random);
+    inputs.lengths = Array::constant(DType::I32, {1}, double(length));
+    callAttention(program, "attention", spec, inputs);
+    Counts counts = countsOf(program);
+    if (before)
+      EXPECT_EQ(counts.bytes, before);
+    before = counts.bytes;
+    // At most a block of keys and values for each head.
+    EXPECT_LE(counts.bytes, 2 * (64 * 2 * 64 * 2 + 2 * 64 * 2 + 4 + 4 * 128));
+  }
+}
+
+// Shared memory is read and written without conflicts for every head dimension that has whole rows of 16 bytes.
+TEST(SharedMemoryCounts, NoConflictsForAnyHeadDim) {
+  const std::pair<int64_t, int64_t> dims[] = {
+      {8, 8},     {16, 16},   {40, 40},   {56, 56},   {64, 64},   {72, 72},
+      {80, 80},   {96, 96},   {112, 112}, {128, 128}, {160, 160}, {192, 192},
+      {224, 224}, {256, 256}, {512, 512}, {192, 128}, {576, 512}};
+  std::vector<AttentionSpec> specs;
+  Program program;
+  for (auto [keyDim, valueDim] : dims) {
+    AttentionSpec spec = countsSpec(DType::F16, keyDim);
+    spec.valueDim = valueDim;
+    spec.rule.causal = true;
+    program.add(spec.entry("spec" + std::to_string(specs.size())));
+    specs.push_back(spec);
+  }
+  ASSERT_TRUE(program.compile("sim-sm_80"));
+  for (auto [i, spec] : llvm::enumerate(specs)) {
+    Random random(36);
+    AttentionInputs inputs = AttentionInputs::random(spec, {1, 256, 256}, random);
+    callAttention(program, "spec" + std::to_string(i), spec, inputs);
+    Counts counts = countsOf(program);
+    for (const nlohmann::json &op : counts.ops)
+      EXPECT_EQ(op.at("shared_conflicts").get<int64_t>(), 0) << spec.text() << " " << op.at("name");
+  }
+}
