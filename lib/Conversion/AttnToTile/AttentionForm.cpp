@@ -171,8 +171,9 @@ SmallVector<Type> AttentionForm::argumentTypes() const {
 Attribute AttentionForm::key() const {
   Builder builder(type(Part::Query).getContext());
   SmallVector<int64_t> numbers{
-      keyDim,     valueDim,     blockQueries,      blockKeys,          left,         right,
-      keyColumns, valueColumns, warps.value_or(0), int64_t(precision), hasAddedKeys, limitsKeys, globalKeys};
+      keyDim,       valueDim,   blockQueries, blockKeys,         left,
+      right,        keyColumns, valueColumns, warps.value_or(0), int64_t(precision),
+      hasAddedKeys, limitsKeys, globalKeys};
   SmallVector<Attribute> parts;
   for (RankedTensorType type : types)
     parts.push_back(type ? Attribute(TypeAttr::get(tile::getKernelArgumentType(type)))

@@ -153,8 +153,9 @@ TEST_F(BindTest, RefusesWrongCounts) {
 
 TEST_F(BindTest, RefusesWrongTypes) {
   mask.device = {kDLCUDA, 1};
-  EXPECT_EQ(failure(), "f: argument 2 'mask': is on CUDA device 1, expected the CPU (where argument 0 "
-                       "'x' is)");
+  EXPECT_EQ(failure(),
+            "f: argument 2 'mask': is on CUDA device 1, expected the CPU (where argument 0 "
+            "'x' is)");
   for (DLTensor *tensor : args)
     tensor->device = {kDLCUDA, 1};
   EXPECT_EQ(bind(), HEDDLE_OK);

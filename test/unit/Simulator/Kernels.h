@@ -127,7 +127,10 @@ inline Result run(const Launch &launch, const Kernel &kernel) {
                                    [](heddle_sim_thread *self, void **args) {
                                      (*static_cast<const Kernel *>(args[0]))(Lane{self});
                                    },
-                                   10, names, 0, nullptr};
+                                   10,
+                                   names,
+                                   0,
+                                   nullptr};
   heddle_sim_config config = {
       {launch.ctas, 1, 1}, {launch.threads, 1, 1}, launch.shared, launch.sharedBase};
   heddle_sim_options options;

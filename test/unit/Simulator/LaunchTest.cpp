@@ -30,7 +30,10 @@ TEST(LaunchTest, RegistersNameThreadAndCTA) {
                                 uint32_t thread = r[0] + 5 * (r[1] + 5 * r[2]);
                                 seen[cta * 50 + thread] = mine;
                               },
-                              0, nullptr, 0, nullptr};
+                              0,
+                              nullptr,
+                              0,
+                              nullptr};
   heddle_sim_config config = {{3, 2, 2}, {5, 5, 2}, 256, 1024};
   heddle_sim_result *result;
   ASSERT_EQ(heddle_sim_launch(&kernel, &config, nullptr, nullptr, &result), HEDDLE_SIM_OK);
