@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks the documentation: the generated pages exist, links between pages lead somewhere, the README's commands are known, and commands of
-# pages print what the pages show.
+# Checks the documentation: the generated pages exist, links between pages lead somewhere, the README's commands are known, commands of pages
+# print what the pages show, and the demo ends well.
 #
 #   scripts/test-docs.sh
 set -euo pipefail
@@ -35,6 +35,12 @@ readme_commands() {
 
 excerpts() { python3 scripts/doc_excerpts.py --build "${build#"$root"/}" "$1"; }
 
+# Logits are compared by the demo itself; a table that is read wrongly has no figures in its last line.
+demo() {
+  scripts/demo.sh >"$results/demo.txt" || { cat "$results/demo.txt"; return 1; }
+  grep -E '^    total +[1-9][0-9]+ +[1-9][0-9]+ +[1-9][0-9]+ +[1-9][0-9]+ +[0-9]+ +[1-9][0-9]+ +0$' "$results/demo.txt" && grep -E '^    attention +sm_80 ' "$results/demo.txt"
+}
+
 begin_suite docs
 check "generated pages" generated
 check links links
@@ -42,4 +48,5 @@ check "commands in README" readme_commands
 for page in architecture add-a-kernel; do
   check "commands in $page" excerpts "docs/$page.md"
 done
+check "demo" demo
 end_suite

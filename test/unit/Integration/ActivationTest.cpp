@@ -39,12 +39,12 @@ const GatedUnit gatedUnits[] = {{"swiglu", [](double g, double u) { return silu(
                                 {"geglu_tanh", [](double g, double u) { return geluTanh(g) * u; }},
                                 {"gpt_oss", gptOss}};
 
-class Activations : public testing::TestWithParam<std::string> {
+class Activations : public testing::TestWithParam<Way> {
 protected:
-  /// An entry for each function and type, over tensors of rank 3; compiled once a variant.
+  /// An entry for each function and type, over tensors of rank 3; compiled once each way.
   bool compile() {
     static std::map<std::string, Program> compiled;
-    if (auto found = compiled.find(GetParam()); found != compiled.end()) {
+    if (auto found = compiled.find(GetParam().text()); found != compiled.end()) {
       program = found->second;
       return true;
     }
@@ -68,7 +68,7 @@ protected:
     }
     if (!program.compile(GetParam()))
       return false;
-    compiled[GetParam()] = program;
+    compiled[GetParam().text()] = program;
     return true;
   }
 
@@ -129,5 +129,4 @@ TEST_P(Activations, ExtremeValues) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Variants, Activations, testing::ValuesIn(hostVariants()),
-                         [](const auto &info) { return info.param; });
+HEDDLE_TEST_EACH_WAY(Activations, graphWays);

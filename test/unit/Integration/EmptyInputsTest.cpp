@@ -60,7 +60,7 @@ public:
 };
 } // namespace
 
-HEDDLE_TEST_EACH_WAY(EmptyInputs);
+HEDDLE_TEST_EACH_WAY(EmptyInputs, kernelWays);
 
 TEST_P(EmptyInputs, RowsBeforeTheFirstKeyAreZero) {
   Random random(1);

@@ -9,7 +9,7 @@ using namespace heddle;
 using namespace heddle::test;
 
 class LargeStrides : public testing::TestWithParam<Way> {};
-HEDDLE_TEST_EACH_WAY(LargeStrides);
+HEDDLE_TEST_EACH_WAY(LargeStrides, kernelWays);
 
 // Two sequences 2^31 + 64 elements apart, in a mapping of which only a few pages exist.
 TEST_P(LargeStrides, BatchStridePast32Bits) {

@@ -47,7 +47,7 @@ public:
 };
 } // namespace
 
-HEDDLE_TEST_EACH_WAY(Laws);
+HEDDLE_TEST_EACH_WAY(Laws, graphWays);
 
 TEST_P(Laws, PrefillEqualsChunksAndSteps) {
   Random random(14);

@@ -61,7 +61,7 @@ public:
 };
 } // namespace
 
-HEDDLE_TEST_EACH_WAY(Layout);
+HEDDLE_TEST_EACH_WAY(Layout, graphWays);
 
 TEST_P(Layout, SlicesOfOneFusedProjection) {
   AttentionInputs views = inputs;

@@ -45,18 +45,15 @@ static std::vector<double> normalised(const Array &x, const Array &weight, const
   return y;
 }
 
-class Norm : public testing::Test {
-protected:
-  static void SetUpTestSuite() {
-    program = new Program;
+class Norm : public EachWay<Norm> {
+public:
+  static void addEntries(Program &program) {
     for (DType type : {DType::F32, DType::F16})
       for (int64_t width : {96, 100}) {
-        program->add(normEntry(name("rms", type, width), type, width, false));
-        program->add(normEntry(name("layer", type, width), type, width, true));
+        program.add(normEntry(name("rms", type, width), type, width, false));
+        program.add(normEntry(name("layer", type, width), type, width, true));
       }
-    ASSERT_TRUE(program->compile());
   }
-  static void TearDownTestSuite() { delete program; }
 
   static std::string name(const char *norm, DType type, int64_t width) {
     return norm + std::string(dtypeName(type)) + std::to_string(width);
@@ -75,11 +72,11 @@ protected:
     EXPECT_LE(relativeError(y, normalised(x, weight, &bias)), errorLimit(x.type()))
         << "layer " << context;
   }
-
-  static inline Program *program;
 };
 
-TEST_F(Norm, WidthsAndMagnitudes) {
+HEDDLE_TEST_EACH_WAY(Norm, graphWays);
+
+TEST_P(Norm, WidthsAndMagnitudes) {
   Random random(11);
   for (DType type : {DType::F32, DType::F16})
     for (int64_t width : {96, 100}) {
@@ -93,7 +90,7 @@ TEST_F(Norm, WidthsAndMagnitudes) {
     }
 }
 
-TEST_F(Norm, ConstantRowsGiveTheBias) {
+TEST_P(Norm, ConstantRowsGiveTheBias) {
   Random random(12);
   Array x = Array::constant(DType::F32, {2, 96}, 0.3), y(DType::F32, {2, 96});
   Array weight = Array::uniform(DType::F32, {96}, random),

@@ -43,6 +43,8 @@ std::string Way::text() const {
     c = c == '-' ? '_' : c;
   if (kernels == KernelSource::Reference)
     text += "_reference";
+  if (kernels == KernelSource::TileAll)
+    text += "_all";
   if (f32Products == tile::DotPrecision::IEEE)
     text += "_ieee";
   if (sharedBytes)
@@ -52,6 +54,16 @@ std::string Way::text() const {
 
 const std::vector<Way> &kernelWays() {
   static const std::vector<Way> ways = {Way(), "sim-sm_80"};
+  return ways;
+}
+
+const std::vector<Way> &graphWays() {
+  static const std::vector<Way> ways = [] {
+    std::vector<Way> list(hostVariants().begin(), hostVariants().end());
+    list.push_back({hostVariants().back(), KernelSource::TileAll});
+    list.push_back("sim-sm_80");
+    return list;
+  }();
   return ways;
 }
 

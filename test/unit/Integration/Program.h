@@ -42,6 +42,9 @@ inline void PrintTo(const Way &way, std::ostream *os) { *os << way.text(); }
 /// Tile kernels on the best CPU variant of this machine, and as GPU kernels in the simulator.
 const std::vector<Way> &kernelWays();
 
+/// The same for suites that are not about attention: every CPU variant, the form of kernels that GPUs get on a CPU, the simulator.
+const std::vector<Way> &graphWays();
+
 /// Names tests that have a Way as their parameter.
 std::string nameOfWay(const testing::TestParamInfo<Way> &info);
 
@@ -111,8 +114,9 @@ private:
   static inline std::map<std::string, bool> isCompiled;
 };
 
-#define HEDDLE_TEST_EACH_WAY(Suite)                                                                \
-  INSTANTIATE_TEST_SUITE_P(Ways, Suite, testing::ValuesIn(kernelWays()), nameOfWay)
+/// `ways` is kernelWays or graphWays.
+#define HEDDLE_TEST_EACH_WAY(Suite, ways)                                                          \
+  INSTANTIATE_TEST_SUITE_P(Ways, Suite, testing::ValuesIn(ways()), nameOfWay)
 
 } // namespace heddle::test
 

@@ -47,13 +47,16 @@ static std::vector<double> rotated(const Array &x, const Array &positions, bool 
   return y;
 }
 
-TEST(Rope, BothPairingsAtFarPositions) {
+class Rope : public testing::TestWithParam<Way> {};
+HEDDLE_TEST_EACH_WAY(Rope, graphWays);
+
+TEST_P(Rope, BothPairingsAtFarPositions) {
   Program program;
   for (DType type : {DType::F32, DType::BF16})
     for (bool interleaved : {false, true})
       program.add(ropeEntry(std::string(dtypeName(type)) + (interleaved ? "_pairs" : "_halves"),
                             type, interleaved));
-  ASSERT_TRUE(program.compile());
+  ASSERT_TRUE(program.compile(GetParam()));
   // Two sequences, the second one behind a cache of 15962 tokens.
   Array positions = Array::filled(DType::I32, {2, 5}, [](const auto &index) {
     return index[0] ? 15962 + index[1] : index[1] == 4 ? 131071 : index[1];
@@ -74,10 +77,10 @@ TEST(Rope, BothPairingsAtFarPositions) {
     }
 }
 
-TEST(Rope, NoTokens) {
+TEST_P(Rope, NoTokens) {
   Program program;
   program.add(ropeEntry("rope", DType::F32, false));
-  ASSERT_TRUE(program.compile());
+  ASSERT_TRUE(program.compile(GetParam()));
   Array x(DType::F32, {2, 0, 2, kDim}), y(DType::F32, {2, 0, 2, kDim}),
       positions(DType::I32, {2, 0});
   program.call("rope", {&x, &positions, &y});

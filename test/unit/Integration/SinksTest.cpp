@@ -37,7 +37,7 @@ public:
 };
 } // namespace
 
-HEDDLE_TEST_EACH_WAY(Sinks);
+HEDDLE_TEST_EACH_WAY(Sinks, kernelWays);
 
 TEST_P(Sinks, CountOnceInPrefillAndDecode) {
   for (DType type : {DType::F32, DType::BF16}) {

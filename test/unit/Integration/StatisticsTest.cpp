@@ -43,7 +43,7 @@ public:
 };
 } // namespace
 
-HEDDLE_TEST_EACH_WAY(Statistics);
+HEDDLE_TEST_EACH_WAY(Statistics, kernelWays);
 
 // Keys that are not visible are not in the lse, and the output has the same bits without one.
 TEST_P(Statistics, OutputIsTheSameWithoutThem) {

@@ -100,7 +100,7 @@ namespace {
 class Visibility : public testing::TestWithParam<Way> {};
 } // namespace
 
-HEDDLE_TEST_EACH_WAY(Visibility);
+HEDDLE_TEST_EACH_WAY(Visibility, kernelWays);
 
 static void check(const Program &program, const std::string &entry, const AttentionSpec &spec,
                   AttentionInputs &inputs, double limit) {
@@ -145,7 +145,7 @@ namespace {
 class Window : public testing::TestWithParam<Way> {};
 } // namespace
 
-HEDDLE_TEST_EACH_WAY(Window);
+HEDDLE_TEST_EACH_WAY(Window, kernelWays);
 
 TEST_P(Window, DecodeStepsSeeWhatPrefillSees) {
   AttentionSpec spec;
