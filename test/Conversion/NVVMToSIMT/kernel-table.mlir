@@ -4,7 +4,7 @@
 // A kernel in a nested module: its function keeps its name, and a constant describes it.
 
 #a = loc("attention.mlir":40:7)
-#b = loc("/work/folder/model.mlir":3:4)
+#b = loc("/data/folder/model.mlir":3:4)
 #call = loc(callsite(#a at #b))
 #fused = loc(fused["pass", #b])
 
