@@ -2,6 +2,8 @@
 
 #include "heddle/Target/CUDATools.h"
 
+#include "heddle/Target/OutputFiles.h"
+
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -66,21 +68,12 @@ TemporaryFile::~TemporaryFile() {
 }
 
 llvm::Error TemporaryFile::create(llvm::StringRef extension, llvm::StringRef content) {
-  int descriptor;
-  std::error_code error = llvm::sys::fs::createTemporaryFile("heddle", extension, descriptor, path);
-  if (error) {
+  if (std::error_code error = llvm::sys::fs::createTemporaryFile("heddle", extension, path)) {
     path.clear();
     return llvm::createStringError(error, "can't make a temporary file: " + error.message());
   }
   llvm::sys::RemoveFileOnSignal(path);
-  llvm::raw_fd_ostream os(descriptor, /*shouldClose=*/true);
-  os << content;
-  os.close();
-  error = os.error();
-  os.clear_error();
-  if (error)
-    return llvm::createStringError(error, "can't write " + path + ": " + error.message());
-  return llvm::Error::success();
+  return writeFile(path, content);
 }
 
 llvm::Expected<std::string> TemporaryFile::read() const {

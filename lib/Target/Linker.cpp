@@ -1,6 +1,7 @@
 //===- Linker.cpp - links a module in this process with LLD ---------------===//
 
 #include "heddle/Target/ObjectEmission.h"
+#include "heddle/Target/OutputFiles.h"
 
 #include "lld/Common/Driver.h"
 #include "llvm/Support/Endian.h"
@@ -44,20 +45,6 @@ public:
 private:
   llvm::SmallString<128> path;
 };
-
-llvm::Error writeFile(const std::string &path, llvm::StringRef content) {
-  std::error_code error;
-  llvm::raw_fd_ostream os(path, error);
-  if (!error) {
-    os << content;
-    os.close();
-    error = os.error();
-    os.clear_error();
-  }
-  if (error)
-    return llvm::createStringError(error, "can't write " + path + ": " + error.message());
-  return llvm::Error::success();
-}
 
 /// The C libraries as every Linux system has them at run time; no development files are needed.
 llvm::Expected<std::string> findSystemLibrary(llvm::StringRef name) {

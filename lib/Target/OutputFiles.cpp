@@ -11,6 +11,33 @@
 #include <sys/stat.h>
 
 namespace heddle {
+
+static llvm::Error writeError(llvm::StringRef path, std::error_code error) {
+  return llvm::createStringError(error, "can't write " + path + ": " + error.message());
+}
+
+/// Opens the file, writes, and closes it.
+static llvm::Error writeStream(llvm::StringRef path,
+                               llvm::function_ref<llvm::Error(llvm::raw_ostream &)> write) {
+  std::error_code error;
+  llvm::raw_fd_ostream os(path, error);
+  if (!error) {
+    if (llvm::Error failure = write(os))
+      return failure;
+    os.close();
+    error = os.error();
+    os.clear_error();
+  }
+  return error ? writeError(path, error) : llvm::Error::success();
+}
+
+llvm::Error writeFile(llvm::StringRef path, llvm::StringRef content) {
+  return writeStream(path, [&](llvm::raw_ostream &os) {
+    os << content;
+    return llvm::Error::success();
+  });
+}
+
 namespace {
 
 /// Something that can be written to but not replaced, such as /dev/null or a pipe.
@@ -30,19 +57,9 @@ llvm::Error writeDevice(llvm::StringRef path,
   if (llvm::Error error = make(temporary))
     return error;
   auto content = llvm::MemoryBuffer::getFile(temporary);
-  std::error_code error = content.getError();
-  if (content) {
-    llvm::raw_fd_ostream os(path, error);
-    if (!error)
-      os << (*content)->getBuffer();
-    os.close();
-    if (!error)
-      error = os.error();
-    os.clear_error();
-  }
-  if (error)
-    return llvm::createStringError(error, "can't write " + path + ": " + error.message());
-  return llvm::Error::success();
+  if (!content)
+    return writeError(path, content.getError());
+  return writeFile(path, (*content)->getBuffer());
 }
 
 /// Removes a file at the end, and when a signal ends the process.
@@ -95,9 +112,7 @@ llvm::Error replaceFile(llvm::StringRef path, mode_t mode,
   }
   if (!error)
     error = temporary.rename(path);
-  if (error)
-    return llvm::createStringError(error, "can't write " + path + ": " + error.message());
-  return llvm::Error::success();
+  return error ? writeError(path, error) : llvm::Error::success();
 }
 
 } // namespace
@@ -116,20 +131,8 @@ llvm::Error writeOutput(llvm::StringRef path,
     llvm::outs().flush();
     return error;
   }
-  return replaceFile(path, 0666, [&](llvm::StringRef temporary) -> llvm::Error {
-    std::error_code error;
-    llvm::raw_fd_ostream os(temporary, error);
-    if (!error) {
-      if (llvm::Error failure = write(os))
-        return failure;
-      os.close();
-      error = os.error();
-      os.clear_error();
-    }
-    if (error)
-      return llvm::createStringError(error, "can't write " + path + ": " + error.message());
-    return llvm::Error::success();
-  });
+  return replaceFile(path, 0666,
+                     [&](llvm::StringRef temporary) { return writeStream(temporary, write); });
 }
 
 } // namespace heddle

@@ -19,6 +19,9 @@ llvm::Error writeOutput(llvm::StringRef path,
 llvm::Error replaceFile(llvm::StringRef path,
                         llvm::function_ref<llvm::Error(llvm::StringRef)> make);
 
+/// Writes `content` to the file at `path`, which is for names that no reader knows yet: a failure leaves a part of it there.
+llvm::Error writeFile(llvm::StringRef path, llvm::StringRef content);
+
 /// Whether `path` is a file or could become one: neither standard output nor a device.
 bool isReplaceable(llvm::StringRef path);
 
