@@ -39,11 +39,20 @@ void heddle::sim::writeCounters(JsonWriter &json, const heddle_sim_counters &cou
   json.field("barrier_waits", counters.barrier_waits);
 }
 
-void heddle::sim::writeInstructions(JsonWriter &json,
-                                    const uint64_t (&classInstructions)[HEDDLE_SIM_NUM_CLASSES]) {
+void heddle::sim::writeTotals(JsonWriter &json, const heddle_sim_counters &total,
+                              const uint64_t (&classInstructions)[HEDDLE_SIM_NUM_CLASSES]) {
+  json.newLine();
+  json.key("total");
+  json.open('{');
+  writeCounters(json, total);
+  json.close('}');
+  json.newLine();
+  json.key("instructions");
+  json.open('{');
   for (uint32_t i = 0; i < HEDDLE_SIM_NUM_CLASSES; ++i)
     if (classInstructions[i])
       json.field(heddle_sim_class_name(i), classInstructions[i]);
+  json.close('}');
 }
 
 void heddle::sim::writeReport(JsonWriter &json, const heddle_sim_report &report) {
@@ -78,16 +87,7 @@ extern "C" char *heddle_sim_result_json(const heddle_sim_result *result) {
   json.field("status", uint64_t(result->status));
   json.field("ctas", result->num_ctas);
   json.field("threads", result->num_threads);
-  json.newLine();
-  json.key("total");
-  json.open('{');
-  writeCounters(json, result->total);
-  json.close('}');
-  json.newLine();
-  json.key("instructions");
-  json.open('{');
-  writeInstructions(json, result->class_instructions);
-  json.close('}');
+  writeTotals(json, result->total, result->class_instructions);
   json.newLine();
   json.key("ops");
   json.open('[');

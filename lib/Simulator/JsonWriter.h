@@ -55,8 +55,9 @@ private:
 
 /// Fields of an object that is open.
 void writeCounters(JsonWriter &json, const heddle_sim_counters &counters);
-void writeInstructions(JsonWriter &json,
-                       const uint64_t (&classInstructions)[HEDDLE_SIM_NUM_CLASSES]);
+/// The same of all operations: the objects "total" and "instructions".
+void writeTotals(JsonWriter &json, const heddle_sim_counters &total,
+                 const uint64_t (&classInstructions)[HEDDLE_SIM_NUM_CLASSES]);
 /// An object.
 void writeReport(JsonWriter &json, const heddle_sim_report &report);
 

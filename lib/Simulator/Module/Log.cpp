@@ -112,16 +112,7 @@ void KernelRecord::write(JsonWriter &json) const {
   json.field("threads", uint64_t(kernel->threads));
   json.field("shared_bytes", uint64_t(kernel->shared_bytes));
   json.field("defects", defects);
-  json.newLine();
-  json.key("total");
-  json.open('{');
-  writeCounters(json, total);
-  json.close('}');
-  json.newLine();
-  json.key("instructions");
-  json.open('{');
-  writeInstructions(json, classInstructions);
-  json.close('}');
+  writeTotals(json, total, classInstructions);
   json.newLine();
   json.key("ops");
   json.open('[');
