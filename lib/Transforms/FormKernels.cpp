@@ -303,14 +303,14 @@ int64_t KernelFormer::run() {
   for (Operation &op : block)
     ops.push_back(&op);
   for (Operation *op : ops) {
-    std::optional<Contraction> product = Contraction::match(op);
+    std::optional<WeightProduct> product = WeightProduct::match(op);
     if (!product || !isFree(op) || op->use_empty())
       continue;
     int64_t number = start(op);
     if (number < 0)
       continue;
     for (Operation *other : ops)
-      if (std::optional<Contraction> sibling = Contraction::match(other);
+      if (std::optional<WeightProduct> sibling = WeightProduct::match(other);
           sibling && sibling->lhs() == product->lhs() && !other->use_empty())
         join(number, other);
     growUp(number);

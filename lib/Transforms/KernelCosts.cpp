@@ -57,7 +57,7 @@ double KernelCosts::seconds(const KernelGroup &group) const {
   llvm::SmallPtrSet<Operation *, 8> prologue;
   double matrixFlops = 0;
   for (Operation *op : group.ops) {
-    std::optional<Contraction> product = Contraction::match(op);
+    std::optional<WeightProduct> product = WeightProduct::match(op);
     if (!product)
       continue;
     collectPrologue(group, product->lhs(), prologue);
@@ -69,7 +69,7 @@ double KernelCosts::seconds(const KernelGroup &group) const {
   double vectorFlops = 0, moved = 0;
   llvm::SmallPtrSet<Value, 16> seen;
   for (Operation *op : group.ops) {
-    if (!Contraction::match(op))
+    if (!WeightProduct::match(op))
       vectorFlops +=
           elements(op->getResult(0)) * flopsPerElement(op) * (prologue.contains(op) ? repeats : 1);
     auto inits = dyn_cast<DestinationStyleOpInterface>(op);

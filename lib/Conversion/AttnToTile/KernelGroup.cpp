@@ -25,7 +25,7 @@ StringRef stringifyKernelFamily(KernelFamily family) {
 }
 
 //===----------------------------------------------------------------------===//
-// Contraction
+// Products with weights
 //===----------------------------------------------------------------------===//
 
 static bool isFactor(Value tensor) {
@@ -38,12 +38,12 @@ static bool isFilledWithZero(Value tensor) {
   return fill && matchPattern(fill.value(), m_AnyZeroFloat());
 }
 
-std::optional<Contraction> Contraction::match(Operation *op) {
+std::optional<WeightProduct> WeightProduct::match(Operation *op) {
   auto linalgOp = dyn_cast_or_null<linalg::LinalgOp>(op);
   if (!linalgOp || !linalgOp.hasPureTensorSemantics() ||
       !linalg::isaContractionOpInterface(linalgOp) || linalgOp.getNumReductionLoops() != 1)
     return std::nullopt;
-  Contraction product{linalgOp, false};
+  WeightProduct product{linalgOp, false};
   if (!isFactor(product.lhs()) || !isFactor(product.rhs()) || !isFactor(product.result()) ||
       !isFilledWithZero(linalgOp.getDpsInits()[0]))
     return std::nullopt;
@@ -63,16 +63,16 @@ std::optional<Contraction> Contraction::match(Operation *op) {
   return product;
 }
 
-Type Contraction::factorType() const {
+Type WeightProduct::factorType() const {
   Type left = getElementTypeOrSelf(lhs().getType()), right = getElementTypeOrSelf(rhs().getType());
   return left == right ? left : Float32Type::get(left.getContext());
 }
 
-int64_t Contraction::columns() const {
+int64_t WeightProduct::columns() const {
   return cast<RankedTensorType>(rhs().getType()).getDimSize(isTransposed ? 0 : 1);
 }
 
-int64_t Contraction::depth() const {
+int64_t WeightProduct::depth() const {
   return cast<RankedTensorType>(rhs().getType()).getDimSize(isTransposed ? 1 : 0);
 }
 

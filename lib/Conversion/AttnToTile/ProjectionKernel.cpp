@@ -63,8 +63,8 @@ private:
   Tile factorOfRows(Tile squares);
   Tile squaresOf(TileEvaluator &blocks, Index k);
   Tile factorTile(TileEvaluator &blocks, unsigned segment, Index k);
-  tile::DotPrecision precisionOf(const Contraction &product) const;
-  Tile weightTile(const Contraction &product, unsigned segment, Index column, Index k);
+  tile::DotPrecision precisionOf(const WeightProduct &product) const;
+  Tile weightTile(const WeightProduct &product, unsigned segment, Index column, Index k);
   void storeOutputs(TileEvaluator &blocks, unsigned segment, Index column);
 
   /// The program's rows, then `last`.
@@ -97,7 +97,7 @@ void ProjectionKernel::run(ArrayRef<Value> inits) {
     outputs[output] = {init, kernel.output(init)};
   int64_t leading = lhsType.getRank() - 1;
   auto extent = [&](int64_t dim) { return dim == plan.rowDim ? rows : 1; };
-  const Contraction &product = plan.segments.front().products.front();
+  const WeightProduct &product = plan.segments.front().products.front();
   GridAxis columns =
       GridAxis::blocks(product.rhs(), product.isTransposed ? 0 : 1, forms.front().columns);
   if (!ShapedType::isDynamic(product.columns())) {
@@ -172,14 +172,14 @@ Tile ProjectionKernel::factorTile(TileEvaluator &blocks, unsigned segment, Index
 }
 
 /// Factors of 16 bits are multiplied as f32 where their types differ, and are exact in tf32.
-tile::DotPrecision ProjectionKernel::precisionOf(const Contraction &product) const {
+tile::DotPrecision ProjectionKernel::precisionOf(const WeightProduct &product) const {
   bool isNarrow = !getElementTypeOrSelf(product.lhs().getType()).isF32() &&
                   !getElementTypeOrSelf(product.rhs().getType()).isF32();
   return isNarrow && precision == tile::DotPrecision::TF32x3 ? tile::DotPrecision::TF32 : precision;
 }
 
 /// A block of the right factor: the program's columns of weights at k.
-Tile ProjectionKernel::weightTile(const Contraction &product, unsigned number, Index column,
+Tile ProjectionKernel::weightTile(const WeightProduct &product, unsigned number, Index column,
                                   Index k) {
   const ProjectionSegment &segment = plan.segments[number];
   const ProjectionForm &form = forms[number];

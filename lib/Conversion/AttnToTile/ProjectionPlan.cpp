@@ -44,7 +44,7 @@ void collectOrigin(const KernelGroup &group, Value value, Origin &origin,
   Operation *op = value.getDefiningOp();
   if (!group.contains(op) || !seen.insert(op).second)
     return;
-  if (Contraction::match(op)) {
+  if (WeightProduct::match(op)) {
     origin.products.insert(op);
     return;
   }
@@ -98,7 +98,7 @@ static bool canComputeOutput(const KernelGroup &group, const ProjectionPlan &pla
     return false;
   BlockRules rules(group);
   rules.rowColumns = segment.headDim;
-  for (const Contraction &product : segment.products)
+  for (const WeightProduct &product : segment.products)
     rules.bound.insert(product.result());
   Value rows = appendedRows(output);
   int64_t rank = cast<RankedTensorType>(rows.getType()).getRank();
@@ -114,7 +114,7 @@ static bool canComputeOutput(const KernelGroup &group, const ProjectionPlan &pla
 std::optional<ProjectionPlan> ProjectionPlan::of(const KernelGroup &group) {
   ProjectionPlan plan;
   for (Operation *op : group.ops) {
-    std::optional<Contraction> product = Contraction::match(op);
+    std::optional<WeightProduct> product = WeightProduct::match(op);
     if (!product)
       continue;
     if ((plan.lhs && plan.lhs != product->lhs()) || group.computes(product->rhs()))
@@ -150,7 +150,7 @@ std::optional<ProjectionPlan> ProjectionPlan::of(const KernelGroup &group) {
     SmallVector<ProjectionSegment> others;
     std::optional<size_t> place;
     for (ProjectionSegment &segment : plan.segments) {
-      bool isNeeded = llvm::any_of(segment.products, [&](const Contraction &product) {
+      bool isNeeded = llvm::any_of(segment.products, [&](const WeightProduct &product) {
         return origin.products.contains(product.op);
       });
       if (!isNeeded) {
@@ -175,7 +175,7 @@ std::optional<ProjectionPlan> ProjectionPlan::of(const KernelGroup &group) {
     bool isDynamic = ShapedType::isDynamic(columns);
     if (segment.outputs.empty() || (isDynamic && (plan.segments.size() > 1 || segment.headDim)))
       return std::nullopt;
-    for (const Contraction &product : segment.products)
+    for (const WeightProduct &product : segment.products)
       if (product.columns() != columns ||
           product.isTransposed != segment.products.front().isTransposed)
         return std::nullopt;
@@ -214,7 +214,7 @@ constexpr int64_t largestAccumulator = 128;
 ProjectionForm ProjectionForm::choose(const ProjectionPlan &plan,
                                       const ProjectionSegment &segment) {
   auto type = cast<RankedTensorType>(plan.lhs.getType());
-  const Contraction &product = segment.products.front();
+  const WeightProduct &product = segment.products.front();
   int64_t rows = type.getDimSize(plan.rowDim);
   // Where a dimension of one token is left out, sequences are the rows.
   bool isFewRows = (!ShapedType::isDynamic(rows) && rows <= 16) || plan.rowDim + 2 < type.getRank();

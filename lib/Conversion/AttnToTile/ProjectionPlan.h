@@ -9,7 +9,7 @@ namespace heddle {
 
 /// Products whose columns a program computes side by side, since an output needs them all. Segments follow each other in the grid.
 struct ProjectionSegment {
-  llvm::SmallVector<Contraction> products;
+  llvm::SmallVector<WeightProduct> products;
   llvm::SmallVector<mlir::Value> outputs;
   /// Columns of a head, where outputs are made of whole heads; then a block of columns is one. 0 otherwise.
   int64_t headDim = 0;

@@ -55,7 +55,7 @@ std::optional<RowsPlan> RowsPlan::of(const KernelGroup &group) {
   bool hasHeads = false;
   plan.rowColumns = 0;
   for (Operation *op : group.ops) {
-    if (Contraction::match(op))
+    if (WeightProduct::match(op))
       return std::nullopt;
     hasHeads |= isa<attn::RopeOp, tensor::ExpandShapeOp>(op);
     if (isa<attn::RopeOp, tensor::ExpandShapeOp, attn::RmsNormOp>(op))

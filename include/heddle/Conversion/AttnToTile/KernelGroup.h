@@ -36,9 +36,9 @@ enum class KernelFamily {
 llvm::StringRef stringifyKernelFamily(KernelFamily family);
 
 /// A product with a matrix that all rows share: out[rows..., n] = sum_k lhs[rows..., k] rhs[n, k] or rhs[k, n].
-struct Contraction {
+struct WeightProduct {
   /// Nothing if the operation is no such product of f32, f16 or bf16.
-  static std::optional<Contraction> match(mlir::Operation *op);
+  static std::optional<WeightProduct> match(mlir::Operation *op);
 
   mlir::Value lhs() const { return op->getOperand(0); }
   mlir::Value rhs() const { return op->getOperand(1); }
