@@ -31,11 +31,7 @@ void TileNVDialect::registerTypes() {
 
 int64_t BufferType::getNumElements() const { return ShapedType::getNumElements(getShape()); }
 
-int64_t BufferType::getElementBytes() const {
-  if (getElementType().isIndex())
-    return 4;
-  return llvm::divideCeil(getElementType().getIntOrFloatBitWidth(), 8);
-}
+int64_t BufferType::getElementBytes() const { return bytesOfElement(getElementType()); }
 
 int64_t BufferType::getTileBytes() const { return getNumElements() * getElementBytes(); }
 

@@ -85,7 +85,7 @@ FailureOr<SmallVector<AccessRow>> planAccess(KernelLowering &lowering, Operation
   if (hasColumns && view.contiguousDim == int(columnDim)) {
     neighbours = layout::contiguousElements(*layout, tile::coordinate(columnDim));
     count = std::min({neighbours.count, view.alignment / view.elementBytes,
-                      lowering.divisorOf(indices[columnDim])});
+                      tile_nv::knownDivisor(indices[columnDim])});
     if (column.isChecked) {
       std::optional<int64_t> extent = constantOf(column.extent);
       count = extent ? std::min(count, *extent & -*extent) : 1;

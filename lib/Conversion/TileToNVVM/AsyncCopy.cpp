@@ -81,9 +81,8 @@ private:
 /// Registers count the elements of a chunk, then passes, then the chunks of a pass.
 Layout TileCopy::layoutOf(int64_t chunkElements) const {
   int64_t lanes = std::max<int64_t>(1, 128 / (chunkElements * elementBytes));
-  Layout copy =
-      *layout::blockedLayout(extent(across), extent(along), chunkElements, lowering.target.warps,
-                             nullptr, std::min<int64_t>(lanes, 32));
+  Layout copy = *layout::blockedLayout(extent(across), extent(along), chunkElements, lowering.warps,
+                                       nullptr, std::min<int64_t>(lanes, 32));
   if (along == 1)
     return copy;
   if (across < 0)
@@ -96,7 +95,7 @@ int64_t TileCopy::chooseChunk() {
   const Layout inverse = *buffer.type.getLayout().getLayout().inverse();
   bool isContiguous = view.contiguousDim == along && !(view.table && along == 0);
   int64_t alignment =
-      std::min(view.alignment, lowering.divisorOf(op.getIndices()[along]) * elementBytes);
+      std::min(view.alignment, tile_nv::knownDivisor(op.getIndices()[along]) * elementBytes);
   for (int64_t bytes : {16, 8, 4}) {
     int64_t elements = bytes / elementBytes;
     if (elements == 1)
@@ -181,8 +180,7 @@ LogicalResult TileCopy::lower() {
   columnBound = boundOf(along, column);
 
   OpBuilder::InsertionGuard guard(b);
-  if (Value isFirst =
-          isFirstHolder(math, copy, lowering.lane(), lowering.warp(), lowering.target.warps)) {
+  if (Value isFirst = isFirstHolder(math, copy, lowering.lane(), lowering.warp(), lowering.warps)) {
     auto branch = scf::IfOp::create(b, isFirst, /*withElseRegion=*/false);
     b.setInsertionPointToStart(branch.thenBlock());
   }

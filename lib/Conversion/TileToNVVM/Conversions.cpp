@@ -91,7 +91,7 @@ LogicalResult KernelLowering::lowerConvertLayout(tile::ConvertLayoutOp op) {
   FailureOr<Layout> to = layoutOf(op, type);
   if (failed(from) || failed(to))
     return failure();
-  if (std::optional<SmallVector<int64_t>> source = matchRegisters(*from, *to, target.warps)) {
+  if (std::optional<SmallVector<int64_t>> source = matchRegisters(*from, *to, warps)) {
     renameRegisters(op.getInput(), op, *source);
     return success();
   }
@@ -110,7 +110,7 @@ LogicalResult KernelLowering::lowerConvertLayout(tile::ConvertLayoutOp op) {
     return notSupported(op, "between layouts with digits of several bases");
 
   int64_t count = to->inSize(Dim::Register);
-  auto candidates = sourceRegisters(source, count, target.warps);
+  auto candidates = sourceRegisters(source, count, warps);
   // Pairs move as one if the second half always comes from where the first one does.
   bool asPairs = isPaired(type) && isPaired(cast<RankedTensorType>(op.getInput().getType()));
   LayoutArithmetic *both[] = {&registerArithmetic, &laneArithmetic};

@@ -118,7 +118,7 @@ LogicalResult ConvertTileToNVVMPass::lowerKernel(tile::KernelOp kernel) {
   module->setAttr("tile_nv.config", config);
   module->setAttr("tile_nv.written", b.getDenseBoolArrayAttr(writtenArguments(kernel)));
   for (NamedAttribute attr : kernel->getDiscardableAttrs())
-    if (!module->hasAttr(attr.getName()) && attr.getName() != knobsName)
+    if (!module->hasAttr(attr.getName()))
       module->setAttr(attr.getName(), attr.getValue());
 
   b.setInsertionPointToStart(module.getBody());
@@ -136,8 +136,7 @@ LogicalResult ConvertTileToNVVMPass::lowerKernel(tile::KernelOp kernel) {
   function.setDenormalFpMathF32("preserve-sign,preserve-sign");
 
   b.setInsertionPointToStart(function.addEntryBlock(b));
-  KernelTarget target{chip, *config.getWarps(), kernel->getAttrOfType<DictionaryAttr>(knobsName)};
-  KernelLowering lowering(b, function, target);
+  KernelLowering lowering(b, function, *config.getWarps());
   mapArguments(b, kernel, *alignments, function, lowering);
   if (failed(lowering.lowerBlock(kernel.getBody().front())))
     return failure();

@@ -105,7 +105,7 @@ LogicalResult FmaProduct::findRegisters(Operand &operand) {
   Layout needed = layoutFor(operand, dot.depth / partSize)
                       .restrictInputs({Dim::Register, partDim, Dim::Lane, Dim::Warp});
   SmallVector<Value> elements = lowering.elements(operand.value);
-  int64_t size = needed.inSize(Dim::Register), lanes = 32, warps = lowering.target.warps;
+  int64_t size = needed.inSize(Dim::Register), lanes = 32, warps = lowering.warps;
   auto holds = [&](int64_t reg, int64_t part, int64_t candidate) {
     for (int64_t lane = 0; lane < lanes; ++lane)
       for (int64_t warp = 0; warp < warps; ++warp) {
@@ -191,7 +191,7 @@ void FmaProduct::addPart(Value part, int64_t parts, MutableArrayRef<Value> sums)
 LogicalResult FmaProduct::lower() {
   left = operandOf(MmaOperand::A);
   right = operandOf(MmaOperand::B);
-  int64_t bytes = llvm::divideCeil(dot.inputElement().getIntOrFloatBitWidth(), 8);
+  int64_t bytes = tile_nv::bytesOfElement(dot.inputElement());
   partSize = std::min<int64_t>(4, 16 / bytes);
   while (dot.depth % partSize != 0)
     partSize /= 2;

@@ -17,12 +17,12 @@ using layout::Layout;
 
 /// The type that a run of a few bytes is loaded as: 32-bit words for elements that are narrower.
 static Type runType(OpBuilder &b, Type element, int64_t count) {
-  int64_t bytes = elementBytes(element) * count;
+  int64_t bytes = tile_nv::bytesOfElement(element) * count;
   if (element.isInteger(1))
     element = b.getI8Type();
   if (count == 1)
     return element;
-  if (elementBytes(element) >= 4)
+  if (tile_nv::bytesOfElement(element) >= 4)
     return VectorType::get({count}, element);
   if (bytes <= 4)
     return b.getIntegerType(8 * bytes);
@@ -33,7 +33,7 @@ SmallVector<Value> loadRun(KernelLowering &lowering, Value pointer, Type element
                            bool asPairs) {
   ImplicitLocOpBuilder &b = lowering.b;
   IntegerMath &math = lowering.math;
-  int64_t bytes = elementBytes(element);
+  int64_t bytes = tile_nv::bytesOfElement(element);
   Type type = runType(b, element, count);
   Value loaded = LLVM::LoadOp::create(b, type, pointer, bytes * count);
   auto toBoolean = [&](Value byte) { return math.compare(arith::CmpIPredicate::ne, byte, 0); };
@@ -71,7 +71,7 @@ void storeRun(KernelLowering &lowering, Value pointer, Type element, ArrayRef<Va
               bool arePairs) {
   ImplicitLocOpBuilder &b = lowering.b;
   IntegerMath &math = lowering.math;
-  int64_t count = values.size() * (arePairs ? 2 : 1), bytes = elementBytes(element);
+  int64_t count = values.size() * (arePairs ? 2 : 1), bytes = tile_nv::bytesOfElement(element);
   Type type = runType(b, element, count);
   SmallVector<Value> words(values);
   if (element.isInteger(1))
@@ -196,7 +196,7 @@ LogicalResult KernelLowering::lowerStore(tile::StoreOp op) {
   FailureOr<Layout> layout = layoutOf(op, type);
   if (failed(layout))
     return failure();
-  enter(isFirstHolder(math, *layout, lane(), warp(), target.warps));
+  enter(isFirstHolder(math, *layout, lane(), warp(), warps));
   FailureOr<SmallVector<AccessRow>> rows =
       planAccess(*this, op, type, view(op.getView()), op.getIndices(), /*isChecked=*/true);
   if (failed(rows))

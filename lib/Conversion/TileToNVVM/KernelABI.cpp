@@ -18,17 +18,6 @@ using namespace mlir;
 
 namespace heddle {
 
-int64_t elementBytes(Type element) {
-  return std::max<int64_t>(1, element.getIntOrFloatBitWidth() / 8);
-}
-
-bool hasUnitStride(MemRefType type) {
-  SmallVector<int64_t> strides;
-  int64_t offset;
-  return type.getRank() > 0 && succeeded(type.getStridesAndOffset(strides, offset)) &&
-         strides.back() == 1;
-}
-
 /// The largest power of two that divides `bytes`, at most 16.
 static int64_t powerOfTwoPart(int64_t bytes) { return std::min<int64_t>(16, bytes & -bytes); }
 
@@ -46,7 +35,7 @@ static void forEachView(Value memory, function_ref<void(Operation *, Value)> vis
 /// The largest number of bytes that an access of the view could move with one instruction, alignment aside.
 static int64_t vectorBytes(Value view, unsigned dim) {
   auto type = cast<tile::ViewType>(view.getType());
-  int64_t bytes = elementBytes(type.getElementType()), widest = bytes;
+  int64_t bytes = tile_nv::bytesOfElement(type.getElementType()), widest = bytes;
   for (Operation *user : view.getUsers()) {
     RankedTensorType tile;
     if (auto load = dyn_cast<tile::LoadOp>(user))
@@ -65,8 +54,8 @@ static int64_t vectorBytes(Value view, unsigned dim) {
 
 static int64_t alignmentOf(BlockArgument argument) {
   auto type = cast<MemRefType>(argument.getType());
-  int64_t bytes = elementBytes(type.getElementType());
-  if (!hasUnitStride(type))
+  int64_t bytes = tile_nv::bytesOfElement(type.getElementType());
+  if (!tile_nv::hasUnitStride(type))
     return bytes;
   int64_t rank = type.getRank(), lastExtent = type.getDimSize(rank - 1);
   int64_t needed = bytes, packed = 16;
@@ -77,7 +66,7 @@ static int64_t alignmentOf(BlockArgument argument) {
     ArrayRef<int64_t> kept = isa<tile::ViewOp>(op) ? cast<tile::ViewOp>(op).getKeptDims()
                                                    : cast<tile::GatherViewOp>(op).getKeptDims();
     auto source = cast<MemRefType>(memory.getType());
-    if (kept.empty() || kept.back() + 1 != source.getRank() || !hasUnitStride(source))
+    if (kept.empty() || kept.back() + 1 != source.getRank() || !tile_nv::hasUnitStride(source))
       return;
     unsigned dim = view.getRank() - 1;
     int64_t vector = vectorBytes(op->getResult(0), dim);
@@ -111,7 +100,7 @@ FailureOr<SmallVector<int32_t>> argumentAlignments(tile::KernelOp kernel) {
       alignments.push_back(0);
       continue;
     }
-    int64_t bytes = elementBytes(type.getElementType());
+    int64_t bytes = tile_nv::bytesOfElement(type.getElementType());
     if (!given) {
       alignments.push_back(alignmentOf(argument));
       continue;

@@ -10,17 +10,10 @@ namespace heddle {
 
 inline constexpr llvm::StringLiteral alignmentsName = "tile_nv.alignments";
 inline constexpr llvm::StringLiteral sharedBytesName = "tile_nv.shared_bytes";
-inline constexpr llvm::StringLiteral knobsName = "tile_nv.knobs";
 
 /// Dynamic shared memory of a CTA.
 inline constexpr llvm::StringLiteral sharedMemoryName = "heddle_shared";
 inline constexpr unsigned globalMemorySpace = 1, sharedMemorySpace = 3;
-
-/// Bytes of an element in memory; i1 takes a byte.
-int64_t elementBytes(mlir::Type element);
-
-/// Whether the last stride of a memref is known to be 1.
-bool hasUnitStride(mlir::MemRefType type);
 
 /// For each argument of a kernel, bytes that the pointer and all strides but the last are assumed to be multiples of; 0 for scalars.
 /// The kernel's attribute `tile_nv.alignments` says so, or what vector accesses gain from is assumed of rows that are packed.

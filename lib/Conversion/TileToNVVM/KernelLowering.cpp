@@ -102,9 +102,9 @@ FailureOr<Layout> KernelLowering::layoutOf(Operation *op, Type tile) {
   for (Dim dim : {Dim::Warpgroup, Dim::CTA})
     if (layout.inSize(dim) > 1)
       return op->emitOpError("expected layouts of registers, lanes and warps, got ") << tile;
-  if (layout.inSize(Dim::Warp) > target.warps)
+  if (layout.inSize(Dim::Warp) > warps)
     return op->emitOpError("expected a layout of at most ")
-           << target.warps << " warps, got " << layout.inSize(Dim::Warp);
+           << warps << " warps, got " << layout.inSize(Dim::Warp);
   return layout;
 }
 

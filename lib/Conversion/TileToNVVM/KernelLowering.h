@@ -28,13 +28,6 @@
 
 namespace heddle {
 
-/// What a kernel is compiled for.
-struct KernelTarget {
-  std::string chip;
-  int64_t warps = 1;
-  mlir::DictionaryAttr knobs; ///< tile_nv.knobs of the kernel; may be null
-};
-
 /// A memref of the kernel.
 struct GlobalMemory {
   mlir::Value pointer;                    ///< !llvm.ptr<1>, of the element at indices 0
@@ -83,9 +76,8 @@ struct AffineTile {
 /// Lowers the body of one kernel at the builder's insertion point.
 class KernelLowering {
 public:
-  KernelLowering(mlir::ImplicitLocOpBuilder &b, mlir::LLVM::LLVMFuncOp function,
-                 const KernelTarget &target)
-      : b(b), math(b), target(target), function(function) {}
+  KernelLowering(mlir::ImplicitLocOpBuilder &b, mlir::LLVM::LLVMFuncOp function, int64_t warps)
+      : b(b), math(b), warps(warps), function(function) {}
 
   // KernelLowering.cpp: programs
   void mapScalar(mlir::Value from, mlir::Value to) { scalars.map(from, to); }
@@ -143,8 +135,6 @@ public:
   GlobalRow rowOf(const GlobalView &view, mlir::Value row, bool checked);
   /// 0 <= coordinate < extent; null if that is known. The extent is at least 0.
   mlir::Value isInside(mlir::Value coordinate, mlir::Value extent);
-  /// The largest power of two that a scalar of the kernel (index) is known to be a multiple of, at most 2^16.
-  int64_t divisorOf(mlir::Value index);
   bool isNonNegative(mlir::Value index);
 
   // KernelLowering.cpp: shared memory
@@ -168,7 +158,7 @@ public:
 
   mlir::ImplicitLocOpBuilder &b;
   IntegerMath math;
-  const KernelTarget target;
+  const int64_t warps; ///< of a CTA
 
 private:
   mlir::LogicalResult lowerOp(mlir::Operation *op);

@@ -103,7 +103,7 @@ FailureOr<SmallVector<Value>> KernelLowering::combineRegisters(Operation *op, Co
   for (int column = 0; column < layout->linear().columns(); ++column)
     independent += layout->linear().column(column) != 0;
   std::optional<SmallVector<int64_t>> result =
-      matchRegisters(kept, withoutDimension(*layout, along, type.getRank()), target.warps);
+      matchRegisters(kept, withoutDimension(*layout, along, type.getRank()), warps);
   if (!result || layout->linear().rank() != independent)
     return op->emitOpError("expected a result with the layout of the input without dimension ")
            << along << ", got " << type << " and " << op->getResult(0).getType();

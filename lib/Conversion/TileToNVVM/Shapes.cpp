@@ -142,7 +142,7 @@ LogicalResult KernelLowering::lowerBroadcast(tile::BroadcastOp op) {
     return failure();
   unsigned rank = op.getType().getRank();
   std::optional<SmallVector<int64_t>> source =
-      matchRegisters(*from, withoutDimension(*to, op.getAlong(), rank), target.warps);
+      matchRegisters(*from, withoutDimension(*to, op.getAlong(), rank), warps);
   if (!source)
     return op.emitOpError("expected an input with the layout of the result without dimension ")
            << op.getAlong() << ", got " << op.getInput().getType() << " and " << op.getType();
@@ -155,9 +155,8 @@ LogicalResult KernelLowering::lowerTranspose(tile::TransposeOp op) {
   FailureOr<Layout> to = layoutOf(op, op.getType());
   if (failed(from) || failed(to))
     return failure();
-  std::optional<SmallVector<int64_t>> source =
-      matchRegisters(from->renameOutputs({{Dim::Coord0, Dim::Coord1}, {Dim::Coord1, Dim::Coord0}}),
-                     *to, target.warps);
+  std::optional<SmallVector<int64_t>> source = matchRegisters(
+      from->renameOutputs({{Dim::Coord0, Dim::Coord1}, {Dim::Coord1, Dim::Coord0}}), *to, warps);
   if (!source)
     return op.emitOpError("expected a result with the transposed layout of the input, got ")
            << op.getType();
@@ -172,7 +171,7 @@ LogicalResult KernelLowering::lowerSlice(tile::SliceOp op) {
     return failure();
   SmallVector<int64_t> source;
   for (int64_t reg = 0, count = to->inSize(Dim::Register); reg < count; ++reg) {
-    std::optional<int64_t> match = matchRegister(*from, *to, reg, op.getOffsets(), target.warps);
+    std::optional<int64_t> match = matchRegister(*from, *to, reg, op.getOffsets(), warps);
     if (!match)
       return notSupported(op, "expected each thread to hold its part of the result, got layouts " +
                                   Twine(from->str()) + " and " + to->str());
@@ -203,7 +202,7 @@ LogicalResult KernelLowering::lowerConcat(tile::ConcatOp op) {
           layout::valueOf(to->apply({{Dim::Register, reg}}), tile::coordinate(along));
       if (position < start || position >= end)
         continue;
-      if (std::optional<int64_t> match = matchRegister(*from, *to, reg, offsets, target.warps))
+      if (std::optional<int64_t> match = matchRegister(*from, *to, reg, offsets, warps))
         joined[reg] = values[*match];
     }
     start = end;

@@ -110,7 +110,7 @@ VectorAccess heddle::chooseVectors(const Layout &coordinates, const Layout &shar
 SmallVector<Value> heddle::loadVector(KernelLowering &lowering, Value pointer, Type element,
                                       int64_t count) {
   ImplicitLocOpBuilder &b = lowering.b;
-  int64_t bytes = count * llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
+  int64_t bytes = count * tile_nv::bytesOfElement(element);
   if (count == 1)
     return {LLVM::LoadOp::create(b, element, pointer, bytes)};
   Value vector = LLVM::LoadOp::create(b, VectorType::get(count, element), pointer, unsigned(bytes));
@@ -123,7 +123,7 @@ SmallVector<Value> heddle::loadVector(KernelLowering &lowering, Value pointer, T
 void heddle::storeVector(KernelLowering &lowering, Value pointer, ValueRange elements) {
   ImplicitLocOpBuilder &b = lowering.b;
   Type element = elements.front().getType();
-  int64_t bytes = elements.size() * llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
+  int64_t bytes = elements.size() * tile_nv::bytesOfElement(element);
   Value stored = elements.front();
   if (elements.size() > 1) {
     stored = LLVM::PoisonOp::create(b, VectorType::get(elements.size(), element));
@@ -248,7 +248,7 @@ LogicalResult KernelLowering::lowerSharedStore(tile_nv::StoreOp op) {
   VectorAccess access =
       chooseVectors(*coordinates, shared, addresses.offsets(), to.type.getElementBytes());
   SmallVector<int64_t> holders = firstRegisters(*coordinates);
-  if (Value isFirst = isFirstHolder(math, *coordinates, lane(), warp(), target.warps)) {
+  if (Value isFirst = isFirstHolder(math, *coordinates, lane(), warp(), warps)) {
     auto branch = scf::IfOp::create(b, isFirst, /*withElseRegion=*/false);
     b.setInsertionPointToStart(branch.thenBlock());
   }

@@ -37,14 +37,14 @@ Value KernelLowering::tid() {
     return cachedTid = opaqueMove("mov.u32 $0, %tid.x;", {});
   }
   b.setInsertionPointToStart(&function.getBody().front());
-  auto range = LLVM::ConstantRangeAttr::get(b.getContext(), 32, 0, 32 * target.warps);
+  auto range = LLVM::ConstantRangeAttr::get(b.getContext(), 32, 0, 32 * warps);
   return cachedTid = NVVM::ThreadIdXOp::create(b, b.getI32Type(), range);
 }
 
 // Made where they are needed: the same value may not dominate the next use, and common subexpressions are joined later.
 Value KernelLowering::lane() { return math.bitAnd(tid(), 31); }
 
-Value KernelLowering::warp() { return target.warps == 1 ? math.i32(0) : math.shift(tid(), -5); }
+Value KernelLowering::warp() { return warps == 1 ? math.i32(0) : math.shift(tid(), -5); }
 
 SmallVector<std::pair<layout::Dim, Value>> KernelLowering::threadInputs() {
   return {{layout::Dim::Lane, lane()}, {layout::Dim::Warp, warp()}};

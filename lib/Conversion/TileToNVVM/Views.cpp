@@ -74,32 +74,6 @@ GlobalRow KernelLowering::rowOf(const GlobalView &view, Value row, bool checked)
 // What is known about an index
 //===----------------------------------------------------------------------===//
 
-int64_t KernelLowering::divisorOf(Value index) {
-  static constexpr int64_t limit = 1 << 16;
-  auto part = [](int64_t value) {
-    return value == 0 ? limit : std::min<int64_t>(limit, value & -value);
-  };
-  if (std::optional<int64_t> constant = constantOf(index))
-    return part(*constant);
-  if (auto argument = dyn_cast<BlockArgument>(index)) {
-    auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
-    if (!loop || argument != loop.getInductionVar())
-      return 1;
-    return std::min(divisorOf(loop.getLowerBound()), divisorOf(loop.getStep()));
-  }
-  Operation *op = index.getDefiningOp();
-  if (isa<arith::MulIOp>(op))
-    return std::min(limit, divisorOf(op->getOperand(0)) * divisorOf(op->getOperand(1)));
-  if (isa<arith::SelectOp>(op))
-    return std::min(divisorOf(op->getOperand(1)), divisorOf(op->getOperand(2)));
-  if (isa<arith::AddIOp, arith::SubIOp, arith::MinSIOp, arith::MaxSIOp, arith::MinUIOp,
-          arith::MaxUIOp>(op))
-    return std::min(divisorOf(op->getOperand(0)), divisorOf(op->getOperand(1)));
-  if (isa<arith::IndexCastOp, arith::IndexCastUIOp>(op))
-    return divisorOf(op->getOperand(0));
-  return 1;
-}
-
 bool KernelLowering::isNonNegative(Value index) {
   if (std::optional<int64_t> constant = constantOf(index))
     return *constant >= 0;
@@ -134,7 +108,7 @@ LogicalResult KernelLowering::lowerSubview(memref::SubViewOp op) {
   FailureOr<GlobalMemory> source = memoryOf(op, op.getSource());
   if (failed(source))
     return failure();
-  int64_t bytes = elementBytes(op.getType().getElementType());
+  int64_t bytes = tile_nv::bytesOfElement(op.getType().getElementType());
   auto valueOf = [&](OpFoldResult value) -> Value {
     if (auto constant = dyn_cast<Attribute>(value))
       return math.i32(cast<IntegerAttr>(constant).getInt());
@@ -151,7 +125,7 @@ LogicalResult KernelLowering::lowerSubview(memref::SubViewOp op) {
     if (auto constant = getConstantIntValue(offset))
       divisor = *constant == 0 ? 16 : *constant & -*constant;
     else
-      divisor = divisorOf(cast<Value>(offset));
+      divisor = tile_nv::knownDivisor(cast<Value>(offset));
     if (dim == rank - 1)
       result.alignment = std::max(bytes, std::min(result.alignment, divisor * bytes));
     if (dropped.test(dim))
@@ -205,7 +179,7 @@ LogicalResult KernelLowering::lowerScalarLoad(memref::LoadOp op) {
   Value distance = math.i64(0);
   for (auto [index, stride] : llvm::zip_equal(op.getIndices(), source->strides))
     distance = math.add(distance, math.mul(math.wide(scalar(index)), stride));
-  int64_t bytes = elementBytes(element);
+  int64_t bytes = tile_nv::bytesOfElement(element);
   Value pointer = advance(source->pointer, distance, bytes);
   if (element.isInteger(1)) {
     Value byte = LLVM::LoadOp::create(b, b.getI8Type(), pointer, bytes);
@@ -250,7 +224,7 @@ LogicalResult KernelLowering::lowerView(tile::ViewOp op) {
   MemRefType type = op.getSource().getType();
   GlobalView view;
   view.element = type.getElementType();
-  view.elementBytes = elementBytes(view.element);
+  view.elementBytes = tile_nv::bytesOfElement(view.element);
   cutDimensions(view, *source, op.getIndices(), op.getKeptDims(), /*tableDims=*/{});
   views[op.getView()] = std::move(view);
   return success();
@@ -268,7 +242,7 @@ LogicalResult KernelLowering::lowerGatherView(tile::GatherViewOp op) {
     if (failed(entries))
       return failure();
     table->element = cast<MemRefType>(op.getTable().getType()).getElementType();
-    table->elementBytes = elementBytes(table->element);
+    table->elementBytes = tile_nv::bytesOfElement(table->element);
     table->pointer = entries->pointer;
     table->extents = entries->extents;
     table->strides = entries->strides;
@@ -278,7 +252,7 @@ LogicalResult KernelLowering::lowerGatherView(tile::GatherViewOp op) {
   int64_t tableDim = op.getTableDim();
   GlobalView view;
   view.element = type.getElementType();
-  view.elementBytes = elementBytes(view.element);
+  view.elementBytes = tile_nv::bytesOfElement(view.element);
   view.entryStride = source->strides[tableDim];
   view.entryExtent = source->extents[tableDim];
   Value rows = table->extents[0];

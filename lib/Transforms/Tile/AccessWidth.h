@@ -10,12 +10,6 @@ namespace heddle {
 /// The most bytes that one access can move.
 inline constexpr int64_t maxAccessBytes = 16;
 
-/// Bytes of an element in memory.
-int64_t bytesOfElement(mlir::Type element);
-
-/// The largest power of two, at most 2^16, that an index is known to be a multiple of.
-int64_t knownDivisor(mlir::Value index);
-
 /// The bytes, at most 16, that an access to a row of the tile at `indices` can move: its columns are neighbours in memory, and
 /// addresses are multiples of it, given that the kernel's arguments are aligned as the extent of the view's rows allows.
 int64_t accessBytes(mlir::Value view, mlir::ValueRange indices, mlir::RankedTensorType tile);

@@ -2,6 +2,8 @@
 
 #include "LayoutAssignment.h"
 
+#include "heddle/Dialect/TileNV/TileNV.h"
+
 #include "AccessWidth.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -69,7 +71,8 @@ LogicalResult LayoutAssignment::seedProducts() {
     if (auto load = dyn_cast<tile::LoadOp>(op); load && feedsProduct(load.getResult())) {
       int64_t bytes = accessBytes(load.getView(), load.getIndices(), load.getType());
       decide(load.getResult(),
-             blocked(load.getType(), bytes / bytesOfElement(load.getType().getElementType())));
+             blocked(load.getType(),
+                     bytes / tile_nv::bytesOfElement(load.getType().getElementType())));
     }
   }
   return success();
@@ -81,8 +84,8 @@ LayoutAttr LayoutAssignment::layoutOfLoads(tile::LoadOp load) {
   int64_t vector = maxAccessBytes;
   auto meet = [&](Value view, ValueRange indices, RankedTensorType type) {
     if (type.getShape() == load.getType().getShape())
-      vector = std::min(vector,
-                        accessBytes(view, indices, type) / bytesOfElement(type.getElementType()));
+      vector = std::min(vector, accessBytes(view, indices, type) /
+                                    tile_nv::bytesOfElement(type.getElementType()));
   };
   for (Operation *op : ops) {
     if (auto other = dyn_cast<tile::LoadOp>(op); other && isOpen(other.getResult()))

@@ -3,6 +3,7 @@
 #include "AccessWidth.h"
 #include "LayoutAssignment.h"
 
+#include "heddle/Dialect/TileNV/TileNV.h"
 #include "heddle/Layout/Conversion.h"
 #include "heddle/Layout/CopyLayouts.h"
 #include "heddle/Layout/LayoutQueries.h"
@@ -40,7 +41,7 @@ static bool fillsSectors(LayoutAttr layout, RankedTensorType type, int64_t wides
   constexpr int64_t lineBytes = 128, leastBytes = 8;
   const Layout &map = layout.getLayout();
   Dim along = tile::coordinate(type.getRank() - 1);
-  int64_t bytes = bytesOfElement(type.getElementType());
+  int64_t bytes = tile_nv::bytesOfElement(type.getElementType());
   int64_t run = layout::contiguousElements(map, along).count, lanes = run;
   for (int bit = 0; (int64_t(1) << bit) < map.inSize(Dim::Lane); ++bit) {
     layout::Point basis = map.basis(Dim::Lane, bit);
@@ -60,7 +61,7 @@ LayoutAttr LayoutAssignment::wantedByStore(tile::StoreOp store) {
   LayoutAttr own = of(store.getTile());
   if (own && (type.getRank() == 1 || fillsSectors(own, type, bytes)))
     return own;
-  return blocked(type, bytes / bytesOfElement(type.getElementType()));
+  return blocked(type, bytes / tile_nv::bytesOfElement(type.getElementType()));
 }
 
 LayoutAttr LayoutAssignment::wantedByDot(tile::DotOp dot, OpOperand &operand) {
@@ -71,7 +72,8 @@ LayoutAttr LayoutAssignment::wantedByDot(tile::DotOp dot, OpOperand &operand) {
   LayoutAttr own = of(operand.get());
   // What is read from shared memory anyway keeps its layout.
   if (!plan.usesMma || operand.getOperandNumber() == 1)
-    return own ? own : blocked(type, maxAccessBytes / bytesOfElement(type.getElementType()));
+    return own ? own
+               : blocked(type, maxAccessBytes / tile_nv::bytesOfElement(type.getElementType()));
   LayoutAttr layout = plan.operandA(dot), reordered = plan.operandAInOrderOfAccumulator(dot);
   auto isFree = [&](LayoutAttr to) {
     auto conversion = layout::classifyConversion(own.getLayout(), to.getLayout());
@@ -144,9 +146,9 @@ LayoutAttr LayoutAssignment::blockedByParts(Operation *op) {
     unit[concat.getAlong()] = commonBlock(extents);
   }
   Type element = result.getElementType();
-  Layout layout =
-      blocked(RankedTensorType::get(unit, element), maxAccessBytes / bytesOfElement(element))
-          .getLayout();
+  Layout layout = blocked(RankedTensorType::get(unit, element),
+                          maxAccessBytes / tile_nv::bytesOfElement(element))
+                      .getLayout();
   for (auto [dim, extent] : llvm::enumerate(unit))
     layout = layout::blocksOfThread(layout, tile::coordinate(dim), result.getDimSize(dim) / extent);
   return LayoutAttr::get(op->getContext(), layout);

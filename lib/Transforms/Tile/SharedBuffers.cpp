@@ -4,6 +4,7 @@
 
 #include "AccessWidth.h"
 
+#include "heddle/Dialect/TileNV/TileNV.h"
 #include "heddle/Layout/BankConflicts.h"
 #include "heddle/Layout/SharedMemory.h"
 
@@ -33,7 +34,7 @@ TypedValue<BufferType> SharedBuffers::allocate(Location loc, RankedTensorType ty
 TypedValue<BufferType> SharedBuffers::forOperand(Location loc, RankedTensorType type) {
   int64_t rows = type.getDimSize(0), columns = type.getDimSize(1);
   std::optional<Layout> layout =
-      layout::conflictFreeTile(rows, columns, 8 * bytesOfElement(type.getElementType()));
+      layout::conflictFreeTile(rows, columns, 8 * tile_nv::bytesOfElement(type.getElementType()));
   return allocate(loc, type, layout ? *layout : layout::rowMajorTile(rows, columns));
 }
 
@@ -66,7 +67,7 @@ static SmallVector<Layout> exchangeLayouts(RankedTensorType type, int64_t bytes)
 FailureOr<Value> SharedBuffers::exchange(OpBuilder &builder, Location loc, Value tile,
                                          LayoutAttr layout) {
   auto type = cast<RankedTensorType>(tile.getType());
-  int64_t bytes = bytesOfElement(type.getElementType());
+  int64_t bytes = tile_nv::bytesOfElement(type.getElementType());
   SmallVector<Layout> candidates = exchangeLayouts(type, bytes);
   const Layout *best = nullptr;
   std::optional<int64_t> least;

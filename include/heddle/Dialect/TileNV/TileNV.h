@@ -19,6 +19,16 @@ namespace heddle::tile_nv {
 /// dimension with others in a way that leaves no layout.
 mlir::RankedTensorType reducedInThread(mlir::RankedTensorType input, int64_t along);
 
+/// Bytes of an element in memory: i1 takes one, and an index, which has 32 bits on GPUs, four.
+int64_t bytesOfElement(mlir::Type element);
+
+/// Whether the last stride of a memref is known to be 1.
+bool hasUnitStride(mlir::MemRefType type);
+
+/// The largest power of two, at most 2^16, that an index of a kernel is known to be a multiple of.
+/// Layouts and the lowering of accesses must agree on it.
+int64_t knownDivisor(mlir::Value index);
+
 } // namespace heddle::tile_nv
 
 #endif // HEDDLE_DIALECT_TILENV_TILENV_H
