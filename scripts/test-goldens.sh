@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Compiles what the stored results of test/goldens describe, runs it and compares each output: as tile kernels and as the reference, in f32 on
-# every CPU variant of this machine and in f16 and bf16 on one, and in the simulator of sm_80 in all three. Files are worked on side by side.
+# every CPU variant of this machine, in f16 on one and in bf16 on those that are made for it, and in the simulator of sm_80 in all three. Files are worked on side by side.
 #
 #   scripts/test-goldens.sh                 everything
 #   scripts/test-goldens.sh PATH...         files or model folders
@@ -26,7 +26,9 @@ if [[ -n ${HEDDLE_GOLDEN_OPTIONS:-} ]]; then
   ways=("${ways[@]/%/ $HEDDLE_GOLDEN_OPTIONS}")
 else
   for type in f16 bf16; do
-    cpu="--cpu-variants=avx2 --dtype=$type"
+    variants=avx2
+    [[ $type == f16 ]] || variants+=,avx512bf16,avx512amx
+    cpu="--cpu-variants=$variants --dtype=$type"
     ways+=("--kernels=tile $cpu" "--kernels=reference $cpu" "--target=sim-sm_80 --dtype=$type")
   done
 fi

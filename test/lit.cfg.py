@@ -31,7 +31,7 @@ config.substitutions.append(("%heddle_plugin", os.path.join(config.heddle_tools_
 config.substitutions.append(("%fake_cuda", os.path.join(config.heddle_build_dir, "fake-cuda")))
 config.substitutions.append(("%goldens", os.path.join(config.test_source_root, "goldens")))
 
-# What the processor can run, for tests that execute code: avx2, avx512.
+# What the processor can run, for tests that execute code: avx2, avx512, avx512bf16, avx512amx.
 config.available_features.add(platform.machine().replace("-", "_"))
 try:
     with open("/proc/cpuinfo") as cpuinfo:
@@ -42,3 +42,7 @@ if {"avx2", "fma", "f16c", "bmi2"} <= flags:
     config.available_features.add("avx2")
 if {"avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512cd"} <= flags:
     config.available_features.add("avx512")
+    if "avx512_bf16" in flags:
+        config.available_features.add("avx512bf16")
+        if {"amx_tile", "amx_bf16"} <= flags:
+            config.available_features.add("avx512amx")

@@ -28,7 +28,7 @@ MLIR_CAPI_EXPORTED void heddleRegisterAllPasses(void);
 typedef struct HeddleCompileOptions {
   /* Name in the module's description; empty: the output file's stem. */
   MlirStringRef moduleName;
-  /* CPU variants to hold, such as "avx2"; none: all. */
+  /* CPU variants to hold, such as "avx2"; none: all that differ. */
   const MlirStringRef *variants;
   intptr_t numVariants;
   /* LLVM's optimisation level, 1 to 3; 0: the default, 2. */

@@ -25,8 +25,6 @@ MlirLogicalResult heddleCompileModule(MlirModule module, MlirStringRef outputPat
   if (options) {
     // An empty MlirStringRef may hold a null pointer.
     compile.moduleName = std::string(options->moduleName.data ? unwrap(options->moduleName) : "");
-    if (options->numVariants)
-      compile.variants.clear();
     for (intptr_t i = 0; i < options->numVariants; ++i)
       compile.variants.push_back(unwrap(options->variants[i]).str());
     if (options->numTargets)

@@ -1,6 +1,6 @@
 //===- Targets.cpp - which of a module's codes serves a call --------------===//
 
-#include "Message.h"
+#include "CPULevel.h"
 #include "heddle/Runtime/ModuleRuntime.h"
 #include <string.h>
 
@@ -21,7 +21,7 @@ public:
     ctx.device = onDevice ? device.device_id : -1;
     if (!onDevice && device.device_type != kDLCPU)
       return failOnDevice();
-    if (ctx.target && !isKnown(ctx.target)) {
+    if (ctx.target && !isKnown()) {
       appendTargets(begin() << "the context's target is '" << ctx.target
                             << "', but the module has code for ");
       return HEDDLE_INVALID_ARGUMENT;
@@ -47,12 +47,14 @@ private:
   const char *nameOf(const heddle_rt_target &target) const {
     return target.kind == HEDDLE_RT_CPU ? "cpu" : target.name;
   }
+  /// CPU code goes by "cpu" and by the name of its variant.
   bool isWanted(const heddle_rt_target &target) const {
-    return !ctx.target || strcmp(ctx.target, nameOf(target)) == 0;
+    return !ctx.target || strcmp(ctx.target, nameOf(target)) == 0 ||
+           strcmp(ctx.target, target.name) == 0;
   }
-  bool isKnown(const char *name) const {
+  bool isKnown() const {
     for (int32_t i = 0; i < count; ++i)
-      if (strcmp(name, nameOf(targets[i])) == 0)
+      if (isWanted(targets[i]))
         return true;
     return false;
   }
@@ -87,23 +89,43 @@ private:
     return HEDDLE_INVALID_ARGUMENT;
   }
 
+  /// The fastest of the variants that this CPU can run.
   int32_t selectVariant(int32_t &choice) {
-    int32_t level = heddle_rt_cpu_level();
+    CPU cpu = detectCPU();
+    bool isRefused = false;
+    auto canRun = [&](int32_t level) {
+      if (!cpu.canRun(level))
+        return false;
+      isRefused = level >= LevelAVX512AMX && !mayUseTiles();
+      return !isRefused;
+    };
     choice = -1;
     for (int32_t i = 0; i < count; ++i)
-      if (targets[i].kind == HEDDLE_RT_CPU && targets[i].level <= level)
+      if (targets[i].kind == HEDDLE_RT_CPU && isWanted(targets[i]) && canRun(targets[i].level) &&
+          (choice < 0 || cpu.rank(targets[i].level) > cpu.rank(targets[choice].level)))
         choice = i;
     if (choice >= 0)
       return HEDDLE_OK;
+    const heddle_rt_target &least = *firstWanted(HEDDLE_RT_CPU);
     Message message = begin();
-    message << "this CPU can run none of the module's variants (";
-    const char *separator = "";
-    for (int32_t i = 0; i < count; ++i)
-      if (targets[i].kind == HEDDLE_RT_CPU) {
-        message << separator << targets[i].name;
-        separator = ", ";
-      }
-    message << ")";
+    if (ctx.target && strcmp(ctx.target, least.name) == 0) {
+      message << "this CPU can't run variant '" << least.name << "'";
+    } else {
+      message << "this CPU can run none of the module's variants (";
+      const char *separator = "";
+      for (int32_t i = 0; i < count; ++i)
+        if (targets[i].kind == HEDDLE_RT_CPU) {
+          message << separator << targets[i].name;
+          separator = ", ";
+        }
+      message << ")";
+    }
+    if (isRefused) {
+      message << ": the operating system refuses the use of tiles";
+    } else if (least.level <= LevelAVX512AMX) {
+      message << ": it lacks ";
+      appendMissing(message, cpu, least.level);
+    }
     return HEDDLE_UNSUPPORTED_CPU;
   }
 

@@ -2,7 +2,11 @@
 
 #include "TargetCode.h"
 
+#include "heddle/Dialect/Tile/Tile.h"
 #include "heddle/Runtime/ModuleRuntime.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Linalg/IR/LinalgInterfaces.h"
 
 using namespace mlir;
 
@@ -14,6 +18,21 @@ struct VariantCode : ObjectCode {
   OwningOpRef<ModuleOp> kernels;
 };
 
+/// Whether a product has two factors of bf16.
+bool multipliesBF16(ModuleOp module) {
+  auto isBF16 = [](Value factor) { return getElementTypeOrSelf(factor.getType()).isBF16(); };
+  auto isProduct = [](Operation *op) {
+    auto contraction = dyn_cast<linalg::LinalgOp>(op);
+    return isa<tile::DotOp>(op) || (contraction && linalg::isaContractionOpInterface(contraction));
+  };
+  return module
+      .walk([&](Operation *op) {
+        bool found = isProduct(op) && isBF16(op->getOperand(0)) && isBF16(op->getOperand(1));
+        return found ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 class CPUCode : public TargetCode {
 public:
   CPUCode(const CompileSteps &steps, const Target &target, ModuleOp module,
@@ -23,6 +42,18 @@ public:
   void addPasses(OpPassManager &pm) override {
     TargetCode::addPasses(pm);
     buildKernelsToLLVMPipeline(pm, KernelsToLLVMPipelineOptions());
+  }
+
+  LogicalResult lowerToKernels() override {
+    if (failed(TargetCode::lowerToKernels()))
+      return failure();
+    if (variants.empty()) {
+      bool bf16 = multipliesBF16(*module);
+      for (const CPUVariant &variant : getCPUVariants())
+        if (bf16 || !variant.isForBF16())
+          variants.push_back(&variant);
+    }
+    return success();
   }
 
   void start(llvm::ThreadPoolInterface &pool) override {

@@ -10,6 +10,9 @@ namespace heddle {
 static const CPUVariant variants[] = {
     {"avx2", 1, "x86-64-v3", "", 256, 8, 6, 2, 512},
     {"avx512", 2, "x86-64-v4", "", 512, 16, 12, 2, 512},
+    {"avx512bf16", 3, "x86-64-v4", "+avx512bf16", 512, 16, 12, 2, 512, /*bf16Pairs=*/true},
+    {"avx512amx", 4, "x86-64-v4", "+avx512bf16,+amx-tile,+amx-bf16", 512, 16, 12, 2, 512,
+     /*bf16Pairs=*/true, /*amx=*/true},
 };
 
 llvm::ArrayRef<CPUVariant> getCPUVariants() { return variants; }

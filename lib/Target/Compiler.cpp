@@ -82,6 +82,7 @@ private:
   std::vector<KernelReport> kernels;
 };
 
+/// The variants that are asked for; none if the choice is left to what is in the module.
 FailureOr<SmallVector<const CPUVariant *>> ModuleCompiler::selectVariants() {
   SmallVector<const CPUVariant *> variants;
   for (const std::string &name : options.variants) {
@@ -96,8 +97,6 @@ FailureOr<SmallVector<const CPUVariant *>> ModuleCompiler::selectVariants() {
       return error("CPU variant '" + name + "' is given twice");
     variants.push_back(variant);
   }
-  if (variants.empty())
-    return error("no CPU variant is given");
   llvm::sort(variants, [](auto *a, auto *b) { return a->level < b->level; });
   return variants;
 }

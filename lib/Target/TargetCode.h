@@ -25,7 +25,7 @@ public:
       : steps(steps), target(target), module(module) {}
   virtual ~TargetCode() = default;
 
-  mlir::LogicalResult lowerToKernels();
+  virtual mlir::LogicalResult lowerToKernels();
   virtual void start(llvm::ThreadPoolInterface &pool) = 0;
   virtual mlir::LogicalResult finish() = 0;
 
@@ -55,6 +55,7 @@ protected:
   std::string suffix() const { return target.isGPU() ? "-" + target.name : ""; }
 };
 
+/// Without `variants` the code has all that differ for the module.
 std::unique_ptr<TargetCode> createCPUCode(const CompileSteps &steps, const Target &target,
                                           mlir::ModuleOp module,
                                           llvm::ArrayRef<const CPUVariant *> variants);

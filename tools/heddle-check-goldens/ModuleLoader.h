@@ -28,7 +28,7 @@ private:
 
 struct LoadOptions {
   std::string target = "cpu";
-  std::vector<std::string> variants{"avx2", "avx512"};
+  std::vector<std::string> variants; // none: all that differ
   AccumulateType accumulate = AccumulateType::F32;
   KernelSource kernels = defaultKernels;
   tile::DotPrecision f32Products = tile::DotPrecision::TF32x3;

@@ -42,8 +42,9 @@ static cl::opt<KernelSource> kernels(
                           "tile kernels for all that has some, formed as for a GPU")));
 static cl::list<std::string>
     variants("cpu-variants", cl::CommaSeparated, cl::cat(category), cl::value_desc("list"),
-             cl::desc("CPU variants to check, each in a module of its own: avx2, avx512 (default: "
-                      "all that this CPU has)"));
+             cl::desc("CPU variants to check, each in a module of its own: avx2, avx512, "
+                      "avx512bf16, avx512amx (default: all that this CPU has and that differ for "
+                      "the type)"));
 static std::optional<cl::opt<int>> threads;
 static cl::opt<bool> verbose("verbose", cl::cat(category),
                              cl::desc("Print the IR of every module that is compiled"));
@@ -76,7 +77,7 @@ static int checkOptions(Session &session, Report &report) {
   std::string names;
   for (const CPUVariant &variant : getCPUVariants()) {
     names += (names.empty() ? "" : ", ") + variant.name.str();
-    if (variants.empty())
+    if (variants.empty() && (dtype == DType::BF16 || !variant.isForBF16()))
       session.variants.push_back(variant.name.str());
   }
   for (const std::string &name : variants) {

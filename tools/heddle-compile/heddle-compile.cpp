@@ -58,8 +58,11 @@ static cl::list<std::string> entries("entry", cl::CommaSeparated, cl::cat(catego
                                      cl::desc("Compile only these entries"));
 static cl::list<std::string> variants(
     "cpu-variants", cl::CommaSeparated, cl::cat(category), cl::value_desc("list"),
-    cl::desc("CPU variants in the module: avx2, avx512 (default: both); the best that the CPU "
-             "has is chosen when an entry is called"));
+    cl::desc("CPU variants in the module: avx2, avx512, avx512bf16, avx512amx (default: all that "
+             "differ; those with bf16 differ in products of bf16 alone). The fastest that the CPU "
+             "can run is chosen when an entry is called"));
+static cl::alias features("cpu-features", cl::desc("The same as --cpu-variants"),
+                          cl::aliasopt(variants), cl::cat(category));
 static cl::opt<std::string> kernel("kernel", cl::cat(category), cl::value_desc("name"),
                                    cl::desc("With --emit=nvvm, llvm, ptx, cubin, sass: this "
                                             "kernel only"));

@@ -144,9 +144,11 @@ Result<bool> Description::runsOnDevice(const std::string &target, const std::str
   auto isDevice = [](const std::string &name) { return name.rfind("sm_", 0) == 0; };
   if (target.empty())
     return !targets.empty() && std::all_of(targets.begin(), targets.end(), isDevice);
-  if (std::find(targets.begin(), targets.end(), target) == targets.end())
+  std::vector<std::string> known = targets;
+  known.insert(known.end(), cpuVariants.begin(), cpuVariants.end());
+  if (std::find(known.begin(), known.end(), target) == known.end())
     return Failure{module + ": has no code for target '" + target + "', known are " +
-                   nameList(targets)};
+                   nameList(known)};
   return isDevice(target);
 }
 
@@ -177,14 +179,17 @@ Result<Description> heddle::run::parseDescription(std::string_view text,
        {std::pair{"name", &description.name}, std::pair{"producer", &description.producer}})
     if (root->contains(key) && (*root)[key].is_string())
       *field = (*root)[key].get<std::string>();
-  if (root->contains("target")) {
-    Result<const json *> targets = readArray(*root, "target", place);
-    if (!targets)
-      return targets.failure();
-    for (const json &value : **targets) {
+  for (auto [key, field] : {std::pair{"target", &description.targets},
+                            std::pair{"cpu_variants", &description.cpuVariants}}) {
+    if (!root->contains(key))
+      continue;
+    Result<const json *> names = readArray(*root, key, place);
+    if (!names)
+      return names.failure();
+    for (const json &value : **names) {
       if (!value.is_string())
-        return place.fail(std::string("has a target of type ") + value.type_name());
-      description.targets.push_back(value.get<std::string>());
+        return place.fail(std::string("has a ") + key + " of type " + value.type_name());
+      field->push_back(value.get<std::string>());
     }
   }
   if (root->contains("weights")) {

@@ -38,7 +38,8 @@ struct Entry {
 
 struct Description {
   std::string name, producer;
-  std::vector<std::string> targets; // "cpu", "sm_80", "sim-sm_80"
+  std::vector<std::string> targets;     // "cpu", "sm_80", "sim-sm_80"
+  std::vector<std::string> cpuVariants; // "avx2"
   std::vector<Entry> entries;
   std::optional<int64_t> vocabularySize;  // of the model, if it says
   std::optional<std::string> weightsFile; // file name beside the module

@@ -24,9 +24,10 @@ Calling an entry:
                          'tokens' below the model's vocabulary size; bools 0 or 1; other integers 0
   --output NAME=FILE     save a written argument as X.npy, X.safetensors or X.safetensors:TENSOR;
                          several may share one .safetensors file. bf16 needs .safetensors
-  --target NAME          code that serves the calls: cpu, sim-sm_80 (kernels of a GPU, simulated),
-                         or sm_80 and the like, with tensors on the first CUDA device. Default: cpu
-                         if the module has it, else the simulator, else a device
+  --target NAME          code that serves the calls: cpu, or a variant of it such as avx512; sim-sm_80
+                         (kernels of a GPU, simulated), or sm_80 and the like, with tensors on the
+                         first CUDA device. Default: cpu if the module has it, else the simulator,
+                         else a device
   --threads N            threads that work on a call; default 0: all processors available
 
 Caches that are not given as inputs start filled with NaN, so a read past their written part shows.

@@ -62,7 +62,7 @@ struct AttnToLinalgPipelineOptions : mlir::PassPipelineOptions<AttnToLinalgPipel
 
 struct KernelsToLLVMPipelineOptions : mlir::PassPipelineOptions<KernelsToLLVMPipelineOptions> {
   Option<std::string> variant{*this, "variant", llvm::cl::init("avx2"),
-                              llvm::cl::desc("CPU variant: avx2 or avx512")};
+                              llvm::cl::desc("CPU variant: avx2, avx512, avx512bf16 or avx512amx")};
 };
 
 struct TileToNVVMPipelineOptions : mlir::PassPipelineOptions<TileToNVVMPipelineOptions> {

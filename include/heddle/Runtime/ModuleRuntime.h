@@ -149,8 +149,9 @@ int32_t heddle_rt_launch_simulated(heddle_context *ctx, const heddle_rt_kernel *
                                    const char *entry, const char *names, int64_t x, int64_t y,
                                    int64_t z, void **params) __attribute__((weak));
 
-/// The best code variant that this processor and its operating system can run:
-/// 0 none, 1 avx2 + fma + f16c + bmi2, 2 the same and avx512 f, bw, dq, vl, cd.
+/// The most demanding code that this processor and its operating system can run: 0 none,
+/// 1 avx2 + fma + f16c + bmi2, 2 the same and avx512 f, bw, dq, vl, cd, 3 the same and avx512_bf16,
+/// 4 the same and amx_tile, amx_bf16. Not always the fastest: see lib/Runtime/CPULevel.cpp.
 int32_t heddle_rt_cpu_level(void);
 
 } // extern "C"

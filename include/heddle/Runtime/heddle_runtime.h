@@ -100,8 +100,9 @@ typedef struct heddle_context {
    * NULL: the default stream. The call returns without waiting for them. */
   void *stream;
 
-  /* Name of the target whose code serves the call, such as "cpu", "sm_80" or "sim-sm_80". NULL: the
-   * best for the tensors' device; simulated kernels only in modules without CPU code. */
+  /* Name of the target whose code serves the call, such as "cpu", "sm_80" or "sim-sm_80"; or of a
+   * CPU variant, such as "avx512". NULL: the best for the tensors' device; simulated kernels only in
+   * modules without CPU code. */
   const char *target;
 
   /* Text of the last failure, such as "prefill: argument 2 'k_cache.0': rank is 3, expected 4"; ""

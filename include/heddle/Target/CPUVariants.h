@@ -19,6 +19,11 @@ struct CPUVariant {
   int32_t vectorBits;
   /// Register tile of contractions: f32 lanes, rows, vectors a row; elements of a k block.
   int64_t lanes, rows, vectors, kBlock;
+  /// Whether products of bf16 use dot products of pairs (vdpbf16ps) and matrix tiles (tdpbf16ps).
+  bool bf16Pairs = false, amx = false;
+
+  /// Whether the variant differs from a lesser one in products of bf16 alone.
+  bool isForBF16() const { return bf16Pairs || amx; }
 };
 
 /// All variants, from the least to the most demanding.

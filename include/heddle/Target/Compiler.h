@@ -45,8 +45,8 @@ struct CompileOptions {
   std::string output;                      ///< path; "-" is standard output for text forms
   std::string moduleName;                  ///< default: the output's stem
   std::vector<std::string> targets{"cpu"}; ///< Targets.h
-  std::vector<std::string> variants{"avx2", "avx512"}; ///< CPU variants to hold
-  int optLevel = 2;                                    ///< LLVM's, 0 to 3
+  std::vector<std::string> variants; ///< CPU variants to hold; none: all that differ for the module
+  int optLevel = 2;                  ///< LLVM's, 0 to 3
   std::string cudaTools;         ///< folder of ptxas and others; "": where they are found; "none"
   std::string kernel;            ///< GPU text forms: this kernel only; "": all
   bool warningsAsErrors = false; ///< those of ptxas

@@ -51,7 +51,9 @@ TEST_F(CompileFromC, WritesModuleAndHeader) {
 
 TEST_F(CompileFromC, ReportsUnknownVariant) {
   EXPECT_EQ(compile(silu, "mmx"), 2);
-  EXPECT_THAT(message, HasSubstr("unknown CPU variant 'mmx'; known are avx2, avx512"));
+  EXPECT_THAT(
+      message,
+      HasSubstr("unknown CPU variant 'mmx'; known are avx2, avx512, avx512bf16, avx512amx"));
   EXPECT_FALSE(llvm::sys::fs::exists(output));
 }
 

@@ -49,6 +49,11 @@ TEST(DescriptionTest, SaysWhereTensorsMustBe) {
   EXPECT_EQ(where(R"(["cpu","sm_80"])", "sm_80"), "device");
   EXPECT_EQ(where(R"(["cpu","sm_80"])", "sim-sm_80"),
             "m.so: has no code for target 'sim-sm_80', known are 'cpu', 'sm_80'");
+  EXPECT_EQ(where(R"(["cpu"],"cpu_variants":["avx2"])", "avx2"), "host");
+  EXPECT_EQ(where(R"(["cpu"],"cpu_variants":["avx2"])", "avx512"),
+            "m.so: has no code for target 'avx512', known are 'cpu', 'avx2'");
+  EXPECT_EQ(where(R"(["cpu"],"cpu_variants":[2])", ""),
+            "m.so: module description: the whole has a cpu_variants of type number");
   EXPECT_EQ(where("[80]", ""), "m.so: module description: the whole has a target of type number");
 }
 

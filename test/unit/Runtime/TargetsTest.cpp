@@ -78,6 +78,27 @@ TEST_F(TargetsTest, RefusesWhatItHasNoCodeFor) {
   EXPECT_EQ(status, HEDDLE_UNSUPPORTED_CPU);
 }
 
+TEST_F(TargetsTest, ServesTheVariantOfThatName) {
+  if (heddle_rt_cpu_level() < 2)
+    GTEST_SKIP() << "this CPU has no avx512";
+  constexpr heddle_rt_target avx512 = {"avx512", HEDDLE_RT_CPU, 2, nullptr};
+  constexpr heddle_rt_target amx = {"avx512amx", HEDDLE_RT_CPU, 4, nullptr};
+  EXPECT_EQ(select({avx2, avx512}, cpu), "1");
+  EXPECT_EQ(select({avx2, avx512}, cpu, "avx2"), "0");
+  EXPECT_EQ(select({avx2, avx512}, cpu, "avx512"), "1");
+  EXPECT_EQ(select({avx2, avx512}, gpu, "avx2"),
+            "f: the tensors are on CUDA device 1, where target 'avx2' can't work");
+  EXPECT_EQ(select({avx2, avx512}, cpu, "avx512bf16"),
+            "f: the context's target is 'avx512bf16', but the module has code for cpu");
+  EXPECT_EQ(select({avx2, future}, cpu, "future"), "f: this CPU can't run variant 'future'");
+  EXPECT_EQ(status, HEDDLE_UNSUPPORTED_CPU);
+  if (heddle_rt_cpu_level() < 3)
+    GTEST_SKIP() << "this CPU has no avx512_bf16";
+  if (heddle_rt_cpu_level() < 4)
+    EXPECT_EQ(select({avx2, avx512, amx}, cpu, "avx512amx"),
+              "f: this CPU can't run variant 'avx512amx': it lacks amx_tile, amx_bf16");
+}
+
 TEST_F(TargetsTest, RefusesOldChips) {
   setenv("HEDDLE_FAKE_CUDA", "chip=75", 1);
   EXPECT_EQ(select({sm80, sm89}, gpu),
