@@ -22,6 +22,7 @@ heddle_add_doc(attn-dialect dialects/Attn/AttnOps.td -gen-dialect-doc -dialect=a
 heddle_add_doc(tile-dialect dialects/Tile/TileOps.td -gen-dialect-doc -dialect=tile)
 heddle_add_doc(attn-to-linalg-passes include/heddle/Conversion/AttnToLinalg/Passes.td -gen-pass-doc)
 heddle_add_doc(attn-to-tile-passes include/heddle/Conversion/AttnToTile/Passes.td -gen-pass-doc)
+heddle_add_doc(linalg-to-tile-passes include/heddle/Conversion/LinalgToTile/Passes.td -gen-pass-doc)
 heddle_add_doc(linalg-to-vector-passes include/heddle/Conversion/LinalgToVector/Passes.td -gen-pass-doc)
 heddle_add_doc(nvvm-to-simt-passes include/heddle/Conversion/NVVMToSIMT/Passes.td -gen-pass-doc)
 heddle_add_doc(tile-to-nvvm-passes include/heddle/Conversion/TileToNVVM/Passes.td -gen-pass-doc)

@@ -60,3 +60,18 @@ LogicalResult LoadOp::canonicalize(LoadOp op, PatternRewriter &rewriter) {
 LogicalResult StoreOp::verify() {
   return verifyAccess(*this, getTile().getType(), getView().getType(), getIndices());
 }
+
+//===----------------------------------------------------------------------===//
+// GatherOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult GatherOp::verify() {
+  MemRefType source = getSource().getType();
+  if (int64_t(getIndices().size()) != source.getRank())
+    return emitOpError() << "expected an index for each of the " << source.getRank()
+                         << " dimensions of source, got " << getIndices().size();
+  if (getType().getElementType() != source.getElementType())
+    return emitOpError() << "expected a tile of the source's element type ("
+                         << source.getElementType() << "), got " << getType();
+  return success();
+}

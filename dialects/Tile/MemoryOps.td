@@ -68,4 +68,39 @@ def Tile_StoreOp : Tile_Op<"store"> {
   let hasVerifier = 1;
 }
 
+def Tile_GatherOp : Tile_Op<"gather", [Elementwise]> {
+  let summary = "reads elements of a memref by their indices";
+  let description = [{
+    With a source of rank 2, and for others alike:
+
+        result[r, c] = source[clamp(i[r, c]), clamp(j[r, c])]
+
+    where clamp(i) = max(0, min(i, extent - 1)) for the extent of its dimension, so
+    memory is not read outside of the source, whatever the indices are. An index
+    is a tile of the result's shape, or a scalar that is the same for all elements.
+
+    | name | meaning |
+    |---|---|
+    | source | memref of integers or floats; its extents are at least 1 |
+    | indices | one for each dimension: index, or tile of i32, i64 or index; signed |
+    | result | tile of the source's element type |
+
+    Constraints: at least one index is a tile.
+
+    Example:
+
+    ```mlir
+    %bias = tile.gather %table[%head, %buckets]
+        : memref<?x32xf32>, index, tensor<64x32xi32> -> tensor<64x32xf32>
+    ```
+  }];
+  let arguments = (ins Arg<Tile_MemRef, "", [MemRead]>:$source,
+                       Variadic<AnyTypeOf<[Index, Tile_IntegerTile]>>:$indices);
+  let results = (outs Tile_MemoryTile:$result);
+  let assemblyFormat = [{
+    $source `[` $indices `]` attr-dict `:` type($source) `,` type($indices) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
 #endif // HEDDLE_TILE_MEMORY_OPS_TD

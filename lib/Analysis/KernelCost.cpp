@@ -86,6 +86,10 @@ public:
           increase(cost.bytesIn, {times, bytesOf(load.getResult().getType(), load.getView(),
                                                  load.getIndices(), bool(load.getPad()))});
         })
+        .Case([&](tile::GatherOp gather) {
+          increase(cost.bytesIn, {times, heddle::bytesOf(gather.getType().getElementType(),
+                                                         numElements(gather))});
+        })
         .Case([&](tile::StoreOp store) {
           increase(cost.bytesOut, {times, bytesOf(cast<RankedTensorType>(store.getTile().getType()),
                                                   store.getView(), store.getIndices(), true)});

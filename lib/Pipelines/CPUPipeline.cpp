@@ -4,6 +4,7 @@
 
 #include "heddle/Conversion/AttnToLinalg/Passes.h"
 #include "heddle/Conversion/AttnToTile/Passes.h"
+#include "heddle/Conversion/LinalgToTile/Passes.h"
 #include "heddle/Conversion/LinalgToVector/Passes.h"
 #include "heddle/Conversion/TileToVector/Passes.h"
 #include "heddle/Target/CPUVariants.h"
@@ -82,7 +83,8 @@ void buildAttnToLinalgPipeline(OpPassManager &pm, const AttnToLinalgPipelineOpti
   addCleanup(pm);
 }
 
-void buildLinalgToKernelsPipeline(OpPassManager &pm) {
+void buildLinalgToKernelsPipeline(OpPassManager &pm,
+                                  const LinalgToKernelsPipelineOptions &options) {
   pm.addPass(createEntryToBuffersPass());
   pm.addPass(bufferization::createEmptyTensorEliminationPass());
   pm.addPass(createBufferizeEntriesPass());
@@ -90,6 +92,8 @@ void buildLinalgToKernelsPipeline(OpPassManager &pm) {
   addCleanup(pm);
   pm.addPass(createOutlineKernelsPass());
   pm.addPass(func::createDuplicateFunctionEliminationPass());
+  if (options.tileAll)
+    pm.addPass(createConvertLinalgToTilePass());
   addCleanup(pm);
 }
 
@@ -136,9 +140,9 @@ void registerHeddlePipelines() {
   PassPipelineRegistration<AttnToLinalgPipelineOptions>(
       "heddle-attn-to-linalg", "attn ops to linalg on tensors, dims named, checks first",
       buildAttnToLinalgPipeline);
-  PassPipelineRegistration<>("heddle-linalg-to-kernels",
-                             "linalg on tensors to entries that call kernels on buffers",
-                             buildLinalgToKernelsPipeline);
+  PassPipelineRegistration<LinalgToKernelsPipelineOptions>(
+      "heddle-linalg-to-kernels", "linalg on tensors to entries that call kernels on buffers",
+      buildLinalgToKernelsPipeline);
   PassPipelineRegistration<KernelsToLLVMPipelineOptions>(
       "heddle-kernels-to-llvm", "kernels on buffers to the LLVM dialect for one CPU variant",
       buildKernelsToLLVMPipeline);

@@ -4,6 +4,7 @@
 
 #include "heddle/Conversion/AttnToLinalg/Passes.h"
 #include "heddle/Conversion/AttnToTile/Passes.h"
+#include "heddle/Conversion/LinalgToTile/Passes.h"
 #include "heddle/Conversion/LinalgToVector/Passes.h"
 #include "heddle/Conversion/NVVMToSIMT/Passes.h"
 #include "heddle/Conversion/TileToNVVM/Passes.h"
@@ -37,6 +38,7 @@ void registerAllDialects(mlir::DialectRegistry &registry) {
 void registerAllPasses() {
   registerAttnToLinalgPasses();
   registerAttnToTilePasses();
+  registerLinalgToTilePasses();
   registerLinalgToVectorPasses();
   registerNVVMToSIMTPasses();
   registerTileToNVVMPasses();

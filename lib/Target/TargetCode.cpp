@@ -17,9 +17,15 @@ void TargetCode::buildAttnToLinalg(OpPassManager &pm) const {
   buildAttnToLinalgPipeline(pm, pipeline);
 }
 
+void TargetCode::buildLinalgToKernels(OpPassManager &pm) const {
+  LinalgToKernelsPipelineOptions pipeline;
+  pipeline.tileAll = target.isGPU() || steps.options.kernels == KernelSource::TileAll;
+  buildLinalgToKernelsPipeline(pm, pipeline);
+}
+
 void TargetCode::addPasses(OpPassManager &pm) {
   buildAttnToLinalg(pm);
-  buildLinalgToKernelsPipeline(pm);
+  buildLinalgToKernels(pm);
 }
 
 LogicalResult TargetCode::lowerToKernels() {
@@ -33,7 +39,7 @@ LogicalResult TargetCode::lowerToKernels() {
     return failure();
   border = std::move(*interface);
   return steps.runPasses(*module, "linalg-to-kernels" + suffix(), phases,
-                         [](OpPassManager &passes) { buildLinalgToKernelsPipeline(passes); });
+                         [&](OpPassManager &passes) { buildLinalgToKernels(passes); });
 }
 
 } // namespace heddle

@@ -50,6 +50,7 @@ public:
   mlir::OwningOpRef<mlir::ModuleOp> module;
 
 protected:
+  void buildLinalgToKernels(mlir::OpPassManager &pm) const;
   void buildAttnToLinalg(mlir::OpPassManager &pm) const;
   /// Nothing for the CPU, so that phases of modules for CPUs alone have plain names.
   std::string suffix() const { return target.isGPU() ? "-" + target.name : ""; }

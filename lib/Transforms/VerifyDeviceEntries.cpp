@@ -1,5 +1,6 @@
 //===- VerifyDeviceEntries.cpp - verify-device-entries --------------------===//
 
+#include "heddle/Conversion/LinalgToTile/Passes.h"
 #include "heddle/Dialect/Tile/Tile.h"
 #include "heddle/Transforms/EntryAttributes.h"
 #include "heddle/Transforms/Passes.h"
@@ -48,8 +49,13 @@ struct VerifyDeviceEntriesPass : impl::VerifyDeviceEntriesPassBase<VerifyDeviceE
     SymbolTable symbols(getOperation());
     llvm::SmallPtrSet<Operation *, 8> reported;
     auto refuse = [&](Operation *op) {
-      if (reported.insert(op).second)
-        op->emitError() << "op '" << op->getName() << "' has no GPU kernel";
+      if (reported.insert(op).second) {
+        InFlightDiagnostic error = op->emitError();
+        error << "op '" << op->getName() << "' has no GPU kernel";
+        if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
+          if (std::string reason = whyNoTileKernel(linalgOp); !reason.empty())
+            error << ": " << reason;
+      }
       signalPassFailure();
     };
     for (func::FuncOp entry : getEntries(getOperation()))

@@ -60,6 +60,12 @@ struct AttnToLinalgPipelineOptions : mlir::PassPipelineOptions<AttnToLinalgPipel
       llvm::cl::desc("Shared memory that a CTA may have on a GPU; 0: as much as the chip has")};
 };
 
+struct LinalgToKernelsPipelineOptions : mlir::PassPipelineOptions<LinalgToKernelsPipelineOptions> {
+  Option<bool> tileAll{
+      *this, "tile-all", llvm::cl::init(false),
+      llvm::cl::desc("Kernels of linalg ops become tile kernels, which a GPU needs")};
+};
+
 struct KernelsToLLVMPipelineOptions : mlir::PassPipelineOptions<KernelsToLLVMPipelineOptions> {
   Option<std::string> variant{*this, "variant", llvm::cl::init("avx2"),
                               llvm::cl::desc("CPU variant: avx2, avx512, avx512bf16 or avx512amx")};
@@ -90,8 +96,9 @@ struct HostToLLVMPipelineOptions : mlir::PassPipelineOptions<HostToLLVMPipelineO
 /// Everything up to linalg and dispatches of tile kernels, on tensors.
 void buildAttnToLinalgPipeline(mlir::OpPassManager &pm, const AttnToLinalgPipelineOptions &options);
 
-/// Buffers, kernels as functions; the same for all variants.
-void buildLinalgToKernelsPipeline(mlir::OpPassManager &pm);
+/// Buffers, kernels as functions or tile kernels; the same for all CPU variants.
+void buildLinalgToKernelsPipeline(mlir::OpPassManager &pm,
+                                  const LinalgToKernelsPipelineOptions &options = {});
 
 /// Vector code, tasks, workspace, thunks, LLVM dialect. An unknown variant is an error of the first pass.
 void buildKernelsToLLVMPipeline(mlir::OpPassManager &pm,

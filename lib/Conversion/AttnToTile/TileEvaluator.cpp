@@ -104,21 +104,21 @@ Part TileEvaluator::constant(Attribute element) {
   return {arith::ConstantOp::create(emit, cast<TypedAttr>(element)), false, false};
 }
 
-Part TileEvaluator::apply(Operation *op, ArrayRef<Part> operands) {
+Part applyToParts(TileEmitter &emit, Operation *op, ArrayRef<Part> operands, BlockShape shape) {
   Part result{nullptr, false, false};
   for (Part operand : operands) {
     result.hasRows |= operand.hasRows;
     result.hasColumns |= operand.hasColumns;
   }
   // Functions of tiles have no form for scalars.
-  bool isFunction = isa<math::ExpOp, math::ErfOp, math::SinOp, math::CosOp>(op);
+  Type element = getElementTypeOrSelf(op->getResult(0).getType());
+  bool isFunction = isa<math::ExpOp, math::ErfOp, math::SinOp, math::CosOp>(op) && !element.isF64();
   if (isFunction && result.isScalar())
     result.hasColumns = true;
   IRMapping mapping;
   for (auto [operand, part] : llvm::zip_equal(op->getOperands(), operands))
     mapping.map(operand, spread(emit, part, result.hasRows, result.hasColumns, shape).value);
 
-  Type element = getElementTypeOrSelf(op->getResult(0).getType());
   if (isFunction) {
     Tile x = emit.tile(mapping.lookup(op->getOperand(0))).to(emit.getF32Type());
     Tile y = isa<math::ExpOp>(op)   ? exp(x)

@@ -18,6 +18,10 @@
 
 namespace heddle {
 
+/// An elementwise operation of `arith` or `math` on parts of a block, with what rows or columns one of them has.
+Part applyToParts(TileEmitter &emit, mlir::Operation *op, llvm::ArrayRef<Part> operands,
+                  BlockShape shape);
+
 class TileEvaluator {
 public:
   TileEvaluator(KernelBuilder &kernel, const KernelGroup &group, BlockShape shape)
@@ -61,7 +65,9 @@ private:
   Part leadingColumns(mlir::Value vector, int64_t count);
 
   /// An elementwise operation of `arith` or `math` on parts.
-  Part apply(mlir::Operation *op, llvm::ArrayRef<Part> operands);
+  Part apply(mlir::Operation *op, llvm::ArrayRef<Part> operands) {
+    return applyToParts(emit, op, operands, shape);
+  }
   Part constant(mlir::Attribute element);
 
   // LinalgBlocks.cpp

@@ -94,7 +94,10 @@ Value KernelLowering::lowerElement(Operation *op, ValueRange operands, Type resu
   if (isa<math::MathDialect>(op->getDialect()) || isa<arith::DivFOp, arith::RemFOp>(op)) {
     FailureOr<Value> value = lowerMath(b, op, operands, result);
     if (failed(value)) {
-      op->emitOpError("is not supported in kernels for GPUs on ") << operands[0].getType();
+      InFlightDiagnostic error = op->emitOpError("is not supported in kernels for GPUs on ")
+                                 << operands[0].getType();
+      if (operands[0].getType().isF64())
+        error << "; compute it in f32";
       return {};
     }
     return *value;

@@ -50,6 +50,7 @@ LogicalResult KernelLowering::lowerOp(Operation *op) {
       .Case([&](memref::LoadOp op) { return lowerScalarLoad(op); })
       .Case([&](tile::LoadOp op) { return lowerLoad(op); })
       .Case([&](tile::StoreOp op) { return lowerStore(op); })
+      .Case([&](tile::GatherOp op) { return lowerGather(op); })
       .Case([&](tile::ReduceOp op) { return lowerReduce(op); })
       .Case([&](tile::ScanOp op) { return lowerScan(op); })
       .Case([&](tile::BroadcastOp op) { return lowerBroadcast(op); })

@@ -213,6 +213,9 @@ private:
   mlir::LogicalResult lowerGatherView(tile::GatherViewOp op);
   mlir::LogicalResult lowerScalarLoad(mlir::memref::LoadOp op);
 
+  // Gather.cpp
+  mlir::LogicalResult lowerGather(tile::GatherOp op);
+
   // GlobalAccess.cpp
   mlir::LogicalResult lowerLoad(tile::LoadOp op);
   mlir::LogicalResult lowerStore(tile::StoreOp op);

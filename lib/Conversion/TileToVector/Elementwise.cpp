@@ -46,6 +46,8 @@ Value TileLowering::evalVirtual(Value tile, TilePoint &point) {
     return evalIota(iota, point);
   if (auto slice = dyn_cast<tile::SliceOp>(op))
     return evalSlice(slice, point);
+  if (auto gather = dyn_cast<tile::GatherOp>(op))
+    return evalGather(gather, point);
   if (auto broadcast = dyn_cast<tile::BroadcastOp>(op)) {
     Value input = broadcast.getInput();
     if (isScalarTile(input.getType()))
@@ -123,6 +125,48 @@ Value TileLowering::evalSlice(tile::SliceOp op, TilePoint &point) {
   Value vector = vector::MaskedLoadOp::create(
       b, stored, bufferOf(input), ValueRange{moved.row, moved.column}, tailMask(point.valid), none);
   return fromStorage(vector, type.getElementType());
+}
+
+/// Lanes outside of the tile are clamped like the others, and read some element.
+Value TileLowering::evalGather(tile::GatherOp op, TilePoint &point) {
+  Value source = scalar(op.getSource());
+  Type element = op.getType().getElementType();
+  VectorType indexType = vectorOf(b.getIndexType());
+  auto repeated = [&](Value index) -> Value {
+    return vector::BroadcastOp::create(b, indexType, index);
+  };
+  Value zero = repeated(math.constant(0));
+  auto layout = memref::ExtractStridedMetadataOp::create(b, source);
+  Value distance = zero;
+  for (auto [dim, index] : llvm::enumerate(op.getIndices())) {
+    Value at = isa<TensorType>(index.getType()) ? eval(index, point) : repeated(scalar(index));
+    if (at.getType() != indexType)
+      at = arith::IndexCastOp::create(b, indexType, at);
+    Value last = math.sub(b.createOrFold<memref::DimOp>(source, int64_t(dim)), math.constant(1));
+    at = arith::MinSIOp::create(b, at, repeated(last));
+    at = arith::MaxSIOp::create(b, at, zero);
+    Value step = arith::MulIOp::create(b, at, repeated(layout.getStrides()[dim]));
+    distance = dim == 0 ? step : Value(arith::AddIOp::create(b, distance, step));
+  }
+  // The elements as one row, whatever the strides are.
+  constexpr int64_t dynamic = ShapedType::kDynamic;
+  auto flat =
+      MemRefType::get({dynamic}, element, StridedLayoutAttr::get(b.getContext(), dynamic, {1}));
+  OpFoldResult one = b.getIndexAttr(1);
+  Value row = memref::ReinterpretCastOp::create(b, flat, layout.getBaseBuffer(),
+                                                OpFoldResult(layout.getOffset()), {one}, {one});
+  VectorType type = vectorOf(element);
+  if (element.getIntOrFloatBitWidth() % 8 == 0) {
+    Value all = tailMask(target.lanes);
+    Value none = arith::ConstantOp::create(b, b.getZeroAttr(type));
+    return vector::GatherOp::create(b, type, row, ValueRange(math.constant(0)), distance, all,
+                                    none);
+  }
+  SmallVector<Value> lanes;
+  for (int64_t lane = 0; lane < target.lanes; ++lane)
+    lanes.push_back(
+        memref::LoadOp::create(b, row, ValueRange(vector::ExtractOp::create(b, distance, lane))));
+  return vector::FromElementsOp::create(b, type, lanes);
 }
 
 Value TileLowering::elementAt(Value tile, Value index) {

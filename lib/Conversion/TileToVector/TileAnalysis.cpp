@@ -41,8 +41,9 @@ bool isFree(Value value) {
 
 /// Whether an op reads each element of its operands once, at its place, and needs no buffer of them.
 static bool takesVirtual(Operation *op) {
-  return isElementwise(op) || isa<tile::ReduceOp, tile::StoreOp, tile::DotOp, tile::ConcatOp,
-                                  tile::SolveTriangularOp, scf::YieldOp, scf::ForOp>(op);
+  return isElementwise(op) ||
+         isa<tile::ReduceOp, tile::StoreOp, tile::DotOp, tile::ConcatOp, tile::SolveTriangularOp,
+             tile::GatherOp, scf::YieldOp, scf::ForOp>(op);
 }
 
 bool isVirtual(Value value) {

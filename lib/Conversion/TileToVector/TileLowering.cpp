@@ -90,7 +90,7 @@ LogicalResult TileLowering::lowerOp(Operation *op) {
       return success();
     if (auto constant = dyn_cast<arith::ConstantOp>(op))
       return lowerConstant(constant), success();
-    if (isElementwise(op) || isa<tile::BroadcastOp, tile::SliceOp>(op))
+    if (isElementwise(op) || isa<tile::BroadcastOp, tile::SliceOp, tile::GatherOp>(op))
       return lowerElementwise(op), success();
   } else if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
     Value from = extract.getTensor();

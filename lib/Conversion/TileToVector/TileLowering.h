@@ -120,6 +120,7 @@ private:
   mlir::Value evalElementwise(mlir::Operation *op, TilePoint &point);
   mlir::Value evalIota(tile::IotaOp op, TilePoint &point);
   mlir::Value evalSlice(tile::SliceOp op, TilePoint &point);
+  mlir::Value evalGather(tile::GatherOp op, TilePoint &point);
   /// Element `index` of a tile of rank 1.
   mlir::Value elementAt(mlir::Value tile, mlir::Value index);
   /// Computes a tile into a buffer, or a part of one.

@@ -58,7 +58,7 @@ LogicalResult reportInFlight(const Hazard &hazard) {
 MemoryRoots findReads(tile::KernelOp kernel) {
   MemoryRoots reads;
   kernel.walk([&](Operation *op) {
-    if (isa<tile::LoadOp, CopyAsyncOp, memref::LoadOp>(op))
+    if (isa<tile::LoadOp, tile::GatherOp, CopyAsyncOp, memref::LoadOp>(op))
       addReads(op->getOperand(0), reads);
   });
   return reads;

@@ -121,3 +121,22 @@ tile.kernel @table(%y: memref<?xf32>, %n: memref<?xi32>, %i: index) config <bloc
   tile.store %t, %view[%at] : tensor<4xf32, #four>, !tile.view<?xf32>
   tile.return
 }
+
+// -----
+
+// Elements by their indices, kept inside: one load for each register. Rows that a column gives are loaded once.
+// CHECK-LABEL: llvm.func @gathered
+// CHECK: arith.minsi
+// CHECK: arith.maxsi
+// CHECK-COUNT-4: llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr<1> -> f32
+// CHECK-NOT: llvm.load
+// CHECK: llvm.store
+#quads = #tile.layout<128, register = [(1), (2)], lane = [(4), (8), (16), (32), (64)]>
+tile.kernel @gathered(%x: memref<?x?xf32>, %row: index, %y: memref<128xf32>) config <block = [128], warps = 1> {
+  %c0 = arith.constant 0 : index
+  %column = tile.iota along 0 start(%row) : tensor<128xi32, #quads>
+  %t = tile.gather %x[%row, %column] : memref<?x?xf32>, index, tensor<128xi32, #quads> -> tensor<128xf32, #quads>
+  %to = tile.view %y[:] : memref<128xf32> -> !tile.view<128xf32>
+  tile.store %t, %to[%c0] : tensor<128xf32, #quads>, !tile.view<128xf32>
+  tile.return
+}

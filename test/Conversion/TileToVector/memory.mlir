@@ -89,3 +89,17 @@ tile.kernel @pages(%x: memref<?x16x8xf32>, %table: memref<?xi32>, %rows: index, 
   tile.store %t, %out[%c0, %c0] : tensor<8x8xf32>, !tile.view<8x8xf32>
   tile.return
 }
+
+// Elements by their indices, kept inside of each dimension.
+// CHECK-LABEL: func.func private @gathered(
+// CHECK: arith.minsi
+// CHECK: arith.maxsi
+// CHECK: vector.gather
+tile.kernel @gathered(%x: memref<?x?xf32, strided<[?, ?], offset: ?>>, %row: index, %y: memref<16xf32>) {
+  %c0 = arith.constant 0 : index
+  %column = tile.iota along 0 start(%row) : tensor<16xi32>
+  %t = tile.gather %x[%row, %column] : memref<?x?xf32, strided<[?, ?], offset: ?>>, index, tensor<16xi32> -> tensor<16xf32>
+  %to = tile.view %y[:] : memref<16xf32> -> !tile.view<16xf32>
+  tile.store %t, %to[%c0] : tensor<16xf32>, !tile.view<16xf32>
+  tile.return
+}

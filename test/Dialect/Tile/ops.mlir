@@ -107,3 +107,12 @@ func.func @shapes(%m: tensor<128xf32>, %x: tensor<64x96xf32>, %y: tensor<64x32xf
   %6 = tile.iota along 0 : tensor<64xindex>
   return
 }
+
+// CHECK-LABEL: @gather
+func.func @gather(%m: memref<?x32xf32>, %i: index, %j: tensor<64x16xi32>, %k: tensor<64x16xindex>) {
+  // CHECK: tile.gather %{{.*}}[%{{.*}}, %{{.*}}] : memref<?x32xf32>, index, tensor<64x16xi32> -> tensor<64x16xf32>
+  %0 = tile.gather %m[%i, %j] : memref<?x32xf32>, index, tensor<64x16xi32> -> tensor<64x16xf32>
+  // CHECK: tile.gather %{{.*}}[%{{.*}}, %{{.*}}] : memref<?x32xf32>, tensor<64x16xindex>, tensor<64x16xi32> -> tensor<64x16xf32>
+  %1 = tile.gather %m[%k, %j] : memref<?x32xf32>, tensor<64x16xindex>, tensor<64x16xi32> -> tensor<64x16xf32>
+  return
+}

@@ -119,3 +119,35 @@ func.func @extent(%view: !tile.view<?x64xf32>) {
   %0 = tile.extent %view, 2 : !tile.view<?x64xf32>
   return
 }
+
+// -----
+
+func.func @gather_rank(%m: memref<?x64xf32>, %i: tensor<8xi32>) {
+  // expected-error @below {{'tile.gather' op expected an index for each of the 2 dimensions of source, got 1}}
+  %0 = tile.gather %m[%i] : memref<?x64xf32>, tensor<8xi32> -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @gather_element(%m: memref<?xf32>, %i: tensor<8xi32>) {
+  // expected-error @below {{'tile.gather' op expected a tile of the source's element type ('f32'), got 'tensor<8xf16>'}}
+  %0 = tile.gather %m[%i] : memref<?xf32>, tensor<8xi32> -> tensor<8xf16>
+  return
+}
+
+// -----
+
+func.func @gather_scalar(%m: memref<?xf32>, %i: index) {
+  // expected-error @below {{if a result is non-scalar, then at least one operand must be non-scalar}}
+  %0 = tile.gather %m[%i] : memref<?xf32>, index -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @gather_shape(%m: memref<?xf32>, %i: tensor<8xi32>) {
+  // expected-error @below {{all non-scalar operands/results must have the same shape and base type}}
+  %0 = tile.gather %m[%i] : memref<?xf32>, tensor<8xi32> -> tensor<16xf32>
+  return
+}

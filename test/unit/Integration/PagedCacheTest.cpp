@@ -127,8 +127,6 @@ TEST_P(PagedCache, StartWithinTheTable) {
 }
 
 TEST_P(PagedCache, PagesOfNoRows) {
-  if (GetParam().isSimulated())
-    GTEST_SKIP() << "this entry copies a whole tensor, for which there is no GPU kernel";
   Program program;
   program.add(
       "func.func @f(%c: tensor<?x?x1x4xf32> {heddle.name = \"c\"}, %k: tensor<?x?x1x4xf32>, "
