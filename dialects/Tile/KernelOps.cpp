@@ -94,6 +94,16 @@ LogicalResult KernelOp::verifyType() {
   return success();
 }
 
+LogicalResult KernelOp::verify() {
+  ArrayAttr terms = getNeededFlopsAttr();
+  if (!terms)
+    return success();
+  for (ProductsAttr term : terms.getAsRange<ProductsAttr>())
+    if (failed(term.verifyArguments([&] { return emitOpError(); }, getArgumentTypes())))
+      return failure();
+  return success();
+}
+
 LogicalResult KernelOp::verifyRegions() {
   Operation &last = getBody().front().back();
   if (isa<ReturnOp>(last))

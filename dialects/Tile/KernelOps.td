@@ -27,7 +27,11 @@ def Tile_KernelOp : Tile_Op<"kernel",
     `config` is a hint: block shape, stages and warps. It is checked when it is
     read, and chosen by the compiler where it is absent.
 
-    Constraints: no results; a body of one block, ended by `tile.return`.
+    `needed_flops` says what the products of the kernel's formula need, as a sum
+    of terms, so that reports can put it beside what the kernel computes.
+
+    Constraints: no results; a body of one block, ended by `tile.return`;
+    `needed_flops` names arguments of types that fit.
 
     Example:
 
@@ -53,11 +57,13 @@ def Tile_KernelOp : Tile_Op<"kernel",
                        OptionalAttr<StrAttr>:$sym_visibility,
                        OptionalAttr<DictArrayAttr>:$arg_attrs,
                        OptionalAttr<DictArrayAttr>:$res_attrs,
-                       OptionalAttr<Tile_ConfigAttr>:$config);
+                       OptionalAttr<Tile_ConfigAttr>:$config,
+                       OptionalAttr<Tile_ProductsArrayAttr>:$needed_flops);
   let regions = (region SizedRegion<1>:$body);
   let builders = [OpBuilder<(ins "::llvm::StringRef":$name, "::mlir::TypeRange":$argumentTypes)>];
   let skipDefaultBuilders = 1;
   let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
   let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::Region *getCallableRegion() { return &getBody(); }

@@ -87,6 +87,63 @@ def Tile_ConfigAttr : AttrDef<Tile_Dialect, "Config"> {
 }
 
 //===----------------------------------------------------------------------===//
+// Work
+//===----------------------------------------------------------------------===//
+
+def Tile_ProductsAttr : AttrDef<Tile_Dialect, "Products"> {
+  let mnemonic = "products";
+  let summary = "multiply-adds that a kernel's formula needs";
+  let description = [{
+    A number of floating-point operations: `flops` (2 for a multiply-add), times
+    the extents of the dimensions that `extents` lists as argument, dimension,
+    argument, dimension, ..., and, if there are `query` and `key`, times the
+    pairs of a row of the one and a row of the other that see each other.
+
+    `query` and `key` are arguments with dimensions [batch, rows, ...]. Sequence
+    b has n keys: the extent of dimension 1 of `key`, or element b of `lengths`
+    plus the number `added`, kept between 0 and that extent. Query row i of L
+    stands at p = n - L + i and sees the keys j with 0 <= j < n and
+    p - `left` <= j <= p + `right`, and those below `global`. A limit that is
+    absent limits nothing.
+
+    | name | meaning |
+    |---|---|
+    | flops | >= 1 |
+    | extents | pairs of an argument of the kernel and a dimension of it |
+    | query, key | arguments that are memrefs of rank >= 2; both or none |
+    | lengths | an argument memref<?xi32> or memref<?xi64>; absent: all keys |
+    | added | an argument that is an index or integer |
+    | left, right, global | >= 0 |
+
+    A matrix product [M, K] x [K, N], and causal attention of [B, L, H, 64]:
+
+    ```mlir
+    #tile.products<flops = 2, extents = [0, 0, 0, 1, 1, 1]>
+    #tile.products<flops = 256, extents = [0, 2], query = 0, key = 1, right = 0>
+    ```
+  }];
+  let parameters = (ins
+    "int64_t":$flops,
+    Tile_Extents:$extents,
+    Tile_OptionalCount<"argument whose rows see">:$query,
+    Tile_OptionalCount<"argument whose rows are seen">:$key,
+    Tile_OptionalCount<"argument with the number of keys of each sequence">:$lengths,
+    Tile_OptionalCount<"argument added to lengths">:$added,
+    Tile_OptionalCount<"keys seen before the own position">:$left,
+    Tile_OptionalCount<"keys seen behind the own position">:$right,
+    Tile_OptionalCount<"first keys, which left does not hide">:$global);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Reports an error unless the arguments that are named have such types.
+    ::llvm::LogicalResult verifyArguments(
+        ::llvm::function_ref<::mlir::InFlightDiagnostic()> emitError,
+        ::mlir::TypeRange arguments) const;
+  }];
+}
+def Tile_ProductsArrayAttr : TypedArrayAttrBase<Tile_ProductsAttr, "array of tile.products">;
+
+//===----------------------------------------------------------------------===//
 // Layouts
 //===----------------------------------------------------------------------===//
 

@@ -131,6 +131,7 @@ private:
   }
 
   FailureOr<FlatSymbolRefAttr> describeKernel(tile_nv::LaunchOp launch);
+  FailureOr<LLVM::GlobalOp> describeNeed(ModuleOp kernel, TypeRange arguments);
   LLVM::GlobalOp external(StringRef name);
   FlatSymbolRefAttr declare(StringRef function);
   FailureOr<SmallVector<Value>> parameters(tile_nv::LaunchOp launch);
@@ -162,6 +163,36 @@ FlatSymbolRefAttr LaunchLowering::declare(StringRef function) {
 LLVM::GlobalOp LaunchLowering::external(StringRef name) {
   return LLVM::GlobalOp::create(b, LLVM::LLVMArrayType::get(b.getI8Type(), 0), /*isConstant=*/true,
                                 LLVM::Linkage::External, name, Attribute());
+}
+
+/// The words that say what the kernel's formula needs; null if it does not say so, and on a CUDA device.
+FailureOr<LLVM::GlobalOp> LaunchLowering::describeNeed(ModuleOp kernel, TypeRange arguments) {
+  Attribute attribute = kernel->getAttr("tile_nv.needed_flops");
+  if (!attribute)
+    return LLVM::GlobalOp();
+  auto terms = dyn_cast<ArrayAttr>(attribute);
+  if (!terms || !llvm::all_of(terms, llvm::IsaPred<tile::ProductsAttr>))
+    return kernel.emitError() << "expected the attribute 'tile_nv.needed_flops' of kernel '"
+                              << *kernel.getName() << "' to be an array of #tile.products";
+  SmallVector<int64_t> words{int64_t(terms.size())};
+  for (auto term : terms.getAsRange<tile::ProductsAttr>()) {
+    if (failed(term.verifyArguments([&] { return kernel.emitError(); }, arguments)))
+      return failure();
+    ArrayRef<int64_t> extents = term.getExtents();
+    words.append({term.getFlops(), int64_t(extents.size() / 2)});
+    llvm::append_range(words, extents);
+    for (std::optional<int64_t> word :
+         {term.getQuery(), term.getKey(), term.getLengths(), term.getAdded(), term.getLeft(),
+          term.getRight(), term.getGlobal()})
+      words.push_back(word.value_or(-1));
+  }
+  if (!simulated)
+    return LLVM::GlobalOp();
+  auto data = DenseElementsAttr::get(RankedTensorType::get(int64_t(words.size()), i64),
+                                     ArrayRef<int64_t>(words));
+  return LLVM::GlobalOp::create(b, LLVM::LLVMArrayType::get(i64, words.size()), /*isConstant=*/true,
+                                LLVM::Linkage::Internal, (*kernel.getName() + ".needed").str(),
+                                data);
 }
 
 /// The constant that describes the launch's kernel.
@@ -203,8 +234,11 @@ FailureOr<FlatSymbolRefAttr> LaunchLowering::describeKernel(tile_nv::LaunchOp la
     b.createBlock(&loaded.getInitializerRegion());
     LLVM::ReturnOp::create(b, LLVM::ZeroOp::create(b, places));
   }
+  FailureOr<LLVM::GlobalOp> needed = describeNeed(kernel, arguments.getTypes());
+  if (failed(needed))
+    return failure();
   auto type = LLVM::LLVMStructType::getLiteral(
-      b.getContext(), {pointer, pointer, i32, i32, i32, i32, pointer, pointer, pointer});
+      b.getContext(), {pointer, pointer, i32, i32, i32, i32, pointer, pointer, pointer, pointer});
   auto global = LLVM::GlobalOp::create(b, type, /*isConstant=*/true, LLVM::Linkage::Internal,
                                        (name + ".launch").str(), Attribute());
   b.createBlock(&global.getInitializerRegion());
@@ -224,6 +258,7 @@ FailureOr<FlatSymbolRefAttr> LaunchLowering::describeKernel(tile_nv::LaunchOp la
   insert(address(simulated ? LLVM::GlobalOp() : code));
   insert(address(loaded));
   insert(address(simulated ? code : LLVM::GlobalOp()));
+  insert(address(*needed));
   LLVM::ReturnOp::create(b, value);
   return kernels[name] = FlatSymbolRefAttr::get(global.getSymNameAttr());
 }

@@ -7,12 +7,12 @@
 // CHECK: @heddle_launch_text_1("scale\00")
 // CHECK: module @scale
 
-// What the runtime knows about the kernel: name, argument table, arguments, threads, shared bytes, chip, image, places, simulated code.
+// What the runtime knows about the kernel: name, argument table, arguments, threads, shared bytes, chip, image, places, simulated code, formula.
 // Each argument is four words: rank, element bytes, alignment, written. -1 is a scalar, -2 an index.
 // CHECK: llvm.mlir.global internal constant @scale.arguments(dense<[2, 2, 16, 0, 1, 4, 4, 1, -1, 4, 0, 0, -2, 8, 0, 0]> : tensor<16xi32>)
 // CHECK: llvm.mlir.global external constant @scale.image() {{.*}} : !llvm.array<0 x i8>
 // CHECK: llvm.mlir.global internal @scale.loaded() {{.*}} : !llvm.array<32 x i64> {
-// CHECK: llvm.mlir.global internal constant @scale.launch() {{.*}} : !llvm.struct<(ptr, ptr, i32, i32, i32, i32, ptr, ptr, ptr)> {
+// CHECK: llvm.mlir.global internal constant @scale.launch() {{.*}} : !llvm.struct<(ptr, ptr, i32, i32, i32, i32, ptr, ptr, ptr, ptr)> {
 // CHECK: %[[NAME:.*]] = llvm.mlir.addressof @heddle_launch_text_1
 // CHECK: llvm.insertvalue %[[NAME]], %{{.*}}[0]
 // CHECK: %[[TABLE:.*]] = llvm.mlir.addressof @scale.arguments
@@ -27,18 +27,24 @@
 // CHECK: llvm.insertvalue %[[LOADED]], %{{.*}}[7]
 // CHECK: %[[NULL:.*]] = llvm.mlir.zero : !llvm.ptr
 // CHECK: llvm.insertvalue %[[NULL]], %{{.*}}[8]
+// CHECK: llvm.insertvalue %{{.*}}, %{{.*}}[9]
 
 // SIM-NOT: @scale.loaded
 // SIM: llvm.mlir.global external constant @heddle_sim_kernel.scale()
 // SIM-NOT: @scale.loaded
+// The formula: one term of 2 FLOPs times dimension 0 of argument 0; no pairs.
+// SIM: llvm.mlir.global internal constant @scale.needed(dense<[1, 2, 1, 0, 0, -1, -1, -1, -1, -1, -1, -1]> : tensor<12xi64>)
 // SIM: llvm.mlir.global internal constant @scale.launch()
 // SIM: %[[NULL:.*]] = llvm.mlir.zero : !llvm.ptr
 // SIM: llvm.insertvalue %[[NULL]], %{{.*}}[6]
 // SIM: llvm.insertvalue %{{.*}}, %{{.*}}[7]
 // SIM: %[[CODE:.*]] = llvm.mlir.addressof @heddle_sim_kernel.scale
 // SIM: llvm.insertvalue %[[CODE]], %{{.*}}[8]
+// SIM: %[[NEEDED:.*]] = llvm.mlir.addressof @scale.needed
+// SIM: llvm.insertvalue %[[NEEDED]], %{{.*}}[9]
 module @scale attributes {tile_nv.chip = "sm_80", tile_nv.threads = 128 : i32, tile_nv.shared_bytes = 4096 : i32,
-                          tile_nv.alignments = array<i32: 16, 4, 0, 0>, tile_nv.written = array<i1: false, true, false, false>} {}
+                          tile_nv.alignments = array<i32: 16, 4, 0, 0>, tile_nv.written = array<i1: false, true, false, false>,
+                          tile_nv.needed_flops = [#tile.products<flops = 2, extents = [0, 0]>]} {}
 
 // Ten words: address, 2 extents, 2 strides; address, extent, stride; the scalars.
 // CHECK-LABEL: func.func @entry
@@ -158,4 +164,16 @@ func.func @no_status(%ctx: !llvm.ptr, %n: index) {
   // expected-error @below {{op is in a function that returns no status; run lower-runtime-checks first}}
   tile_nv.launch @k grid(%n, %n, %n) ()
   return
+}
+
+// -----
+
+// expected-error @below {{expected the attribute 'tile_nv.needed_flops' of kernel 'k' to be an array of #tile.products}}
+module @k attributes {tile_nv.chip = "sm_80", tile_nv.threads = 128 : i32, tile_nv.shared_bytes = 0 : i32,
+                      tile_nv.alignments = array<i32: 16>, tile_nv.written = array<i1: false>, tile_nv.needed_flops = 3} {}
+func.func @need(%ctx: !llvm.ptr, %x: memref<?xf16>, %n: index) -> i32 {
+  %c1 = arith.constant 1 : index
+  tile_nv.launch @k grid(%c1, %c1, %c1) (%x) : memref<?xf16>
+  %ok = arith.constant 0 : i32
+  return %ok : i32
 }

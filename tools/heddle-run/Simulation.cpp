@@ -114,6 +114,12 @@ constexpr Column columns[] = {
     {"wavefronts", [](const json &row) { return plain(number(row, "shared_wavefronts")); }},
     {"conflicts", [](const json &row) { return plain(number(row, "shared_conflicts")); }},
     {"mma flops", [](const json &row) { return plain(number(row, "mma_flops")); }},
+    {"needed flops", [](const json &row) { return plain(number(row, "needed_flops")); }},
+    {"useful",
+     [](const json &row) {
+       uint64_t needed = number(row, "needed_flops");
+       return needed ? percent(needed, number(row, "mma_flops")) : "-";
+     }},
     {"barrier waits", [](const json &row) { return plain(number(row, "barrier_waits")); }}};
 
 void appendTable(std::string &out, const std::vector<std::vector<std::string>> &rows) {
@@ -150,7 +156,10 @@ void appendKernel(std::string &out, const json &kernel) {
     rows[0].push_back(column.title);
   for (const json &op : array(kernel, "ops"))
     rows.push_back(makeRow(text(op, "name") + " (" + text(op, "class") + ")", op));
-  rows.push_back(makeRow("total", kernel.value("total", json::object())));
+  // Formulas are of whole kernels.
+  json total = kernel.value("total", json::object());
+  total["needed_flops"] = number(kernel, "needed_flops");
+  rows.push_back(makeRow("total", total));
   appendTable(out, rows);
   out += "  instructions:";
   const char *separator = " ";

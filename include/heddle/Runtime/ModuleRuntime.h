@@ -114,6 +114,14 @@ struct heddle_rt_loaded {
 
 struct heddle_sim_kernel;
 
+/// The words of heddle_rt_kernel.needed: the number of terms, then for each term
+///
+///     flops, number of extents, (argument, dimension) * extents,
+///     query, key, lengths, added, left, right, global
+///
+/// with the meaning of #tile.products, and -1 for what is absent.
+enum { HEDDLE_RT_NEEDED_TAIL = 7 };
+
 /// A kernel for one chip; constant data of a module.
 struct heddle_rt_kernel {
   const char *name;
@@ -129,6 +137,8 @@ struct heddle_rt_kernel {
   heddle_rt_loaded *loaded;
   /// The kernel as native code of the simulator; null on a CUDA device.
   const heddle_sim_kernel *simulated;
+  /// FLOPs that the kernel's formula needs; null if nobody said so, and on a CUDA device.
+  const int64_t *needed;
 };
 
 /// Checks grid and parameters against what the kernel assumes, then launches it on ctx->stream or

@@ -40,11 +40,14 @@ typedef void (*heddle_simulation_options_fn)(const heddle_sim_options *options);
  *
  *     {"kernels": [{
  *        "name": "attention_0", "launches": 1, "ctas": 8, "threads": 128, "shared_bytes": 49152,
- *        "defects": 0,
+ *        "defects": 0, "needed_flops": 33816576,
  *        "total": {"warp_instructions": ..., "global_load_bytes": ..., ...},    heddle_sim_counters
  *        "instructions": {"load_global": ..., "mma": ..., ...},          per class, executed by warps
  *        "ops": [{"name": "nvvm.mma.sync at a.mlir:3:5", "class": "mma", "sites": 64, counters...}],
  *        "reports": [{"kind": "race", "count": 2, "text": "...", ...}]}]}
+ *
+ * "needed_flops" is what the products of the kernel's formula need, over all launches; it is absent
+ * where the kernel does not say so (`needed_flops` of tile.kernel).
  *
  * Kernels stand in the order of their first launch. An entry of "ops" sums up the operations (their
  * number is "sites") of one name and class; names end with the place in the compiled source. */

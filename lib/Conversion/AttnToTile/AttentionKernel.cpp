@@ -85,6 +85,8 @@ public:
     store(state);
   }
 
+  ArrayAttr neededFlops() const;
+
 private:
   AttentionBlock locate(ValueRange arguments);
   KeyRange visibleKeys();
@@ -102,6 +104,7 @@ private:
 
   TileEmitter &emit;
   const AttentionForm &form;
+  Value added; // to the lengths, if there is such a number
   AttentionBlock block;
   AttentionScores scores;
   Value keyRows, valueRows, zero, queries;
@@ -112,7 +115,6 @@ private:
 /// The last block of queries comes first: with a causal mask it has the most keys.
 AttentionBlock AttentionKernel::locate(ValueRange arguments) {
   std::array<Value, numAttentionParts> parts;
-  Value added;
   for (auto [number, part] : llvm::enumerate(parts)) {
     if (form.hasAddedKeys && Part(number) == Part::Output) {
       added = arguments.front();
@@ -270,6 +272,24 @@ void AttentionKernel::storeStatistics(const RunningSoftmax &after,
     storeRows(Part::SinkMass, sinkMass(*terms));
 }
 
+/// For each head, 2 (dk + dv) for each query and key that lengths and positions do not part; a mask is data.
+ArrayAttr AttentionKernel::neededFlops() const {
+  auto numberOf = [](Value argument) {
+    return argument ? std::optional<int64_t>(cast<BlockArgument>(argument).getArgNumber())
+                    : std::nullopt;
+  };
+  auto limit = [](bool isLimited, int64_t keys) {
+    return isLimited ? std::optional(keys) : std::nullopt;
+  };
+  std::optional<int64_t> query = numberOf(block[Part::Query]);
+  auto term = tile::ProductsAttr::get(
+      emit.getContext(), 2 * (form.keyDim + form.valueDim), emit.getDenseI64ArrayAttr({*query, 2}),
+      query, numberOf(block[Part::Key]), numberOf(block[Part::KvLen]), numberOf(added),
+      limit(form.isLeftBounded(), form.left), limit(form.isRightBounded(), form.right),
+      limit(form.globalKeys, form.globalKeys));
+  return emit.getArrayAttr(term);
+}
+
 tile::KernelOp heddle::buildAttentionKernel(OpBuilder &builder, Location loc,
                                             const AttentionForm &form) {
   auto kernel = tile::KernelOp::create(builder, loc, "attention", form.argumentTypes());
@@ -282,7 +302,9 @@ tile::KernelOp heddle::buildAttentionKernel(OpBuilder &builder, Location loc,
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToEnd(body);
   TileEmitter emit(loc, builder);
-  AttentionKernel(emit, form, body->getArguments()).run();
+  AttentionKernel attention(emit, form, body->getArguments());
+  attention.run();
+  kernel.setNeededFlopsAttr(attention.neededFlops());
   tile::ReturnOp::create(emit);
   return kernel;
 }

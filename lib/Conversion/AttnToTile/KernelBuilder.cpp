@@ -108,6 +108,26 @@ void KernelBuilder::noteLoops(Value tensor, const Placement &at) {
       known[dim] = place.loop;
 }
 
+void KernelBuilder::noteProduct(ArrayRef<std::pair<Value, int64_t>> extents) {
+  for (auto [tensor, dim] : extents)
+    input(tensor);
+  products.emplace_back(extents);
+}
+
+/// Arguments have their final numbers now.
+ArrayAttr KernelBuilder::neededFlops() {
+  SmallVector<Attribute> terms;
+  for (ArrayRef<std::pair<Value, int64_t>> product : products) {
+    SmallVector<int64_t> extents;
+    for (auto [tensor, dim] : product)
+      extents.append({cast<BlockArgument>(input(tensor)).getArgNumber(), dim});
+    terms.push_back(tile::ProductsAttr::get(
+        host.getContext(), /*flops=*/2, host.getDenseI64ArrayAttr(extents), std::nullopt,
+        std::nullopt, std::nullopt, std::nullopt, std::nullopt, std::nullopt, std::nullopt));
+  }
+  return terms.empty() ? nullptr : host.getArrayAttr(terms);
+}
+
 tile::DispatchOp KernelBuilder::finish(tile::ConfigAttr config, ArrayRef<StringRef> ops) {
   tile::ReturnOp::create(*body);
   // Views are made where they are used, many of them in loops.
@@ -116,6 +136,8 @@ tile::DispatchOp KernelBuilder::finish(tile::ConfigAttr config, ArrayRef<StringR
   kernel.setFunctionType(host.getFunctionType(types, {}));
   kernel.setConfigAttr(config);
   kernel->setAttr("heddle.ops", host.getStrArrayAttr(ops));
+  if (ArrayAttr needed = neededFlops())
+    kernel.setNeededFlopsAttr(needed);
   kernel = kernels.insertOrReuse(kernel);
 
   SmallVector<Value> ins(inputs);

@@ -42,12 +42,16 @@ public:
   /// States which dimensions of a tensor of the kernel equal others.
   void noteLoops(mlir::Value tensor, const Placement &at);
 
+  /// States that the kernel's formula has a matrix product with these extents, each a dimension of a tensor that the kernel loads.
+  void noteProduct(llvm::ArrayRef<std::pair<mlir::Value, int64_t>> extents);
+
   /// Ends the kernel, or drops it if there is an equal one, and makes the dispatch. `ops` names what it computes.
   tile::DispatchOp finish(tile::ConfigAttr config, llvm::ArrayRef<llvm::StringRef> ops);
 
 private:
   mlir::Value insertArgument(unsigned position, mlir::Value operand);
   Index extentInKernel(const GridAxis &axis);
+  mlir::ArrayAttr neededFlops();
 
   KernelTable &kernels;
   mlir::ImplicitLocOpBuilder &host;
@@ -57,6 +61,7 @@ private:
   llvm::DenseMap<mlir::Value, mlir::Value> arguments, outputArguments;
   llvm::DenseMap<mlir::Value, llvm::SmallVector<int64_t>> loops;
   mlir::Value programs;
+  llvm::SmallVector<llvm::SmallVector<std::pair<mlir::Value, int64_t>>> products; ///< of arguments
 };
 
 } // namespace heddle

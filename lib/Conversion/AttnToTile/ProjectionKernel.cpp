@@ -56,6 +56,7 @@ private:
                         : llvm::divideCeil(columns, forms[segment].columns);
   }
 
+  void noteProducts();
   void emitSegments(unsigned first, Index column);
   void emitSegment(unsigned number, Index column);
   SmallVector<Value> walk(TileEvaluator &blocks, unsigned segment, ValueRange inits,
@@ -120,6 +121,19 @@ void ProjectionKernel::run(ArrayRef<Value> inits) {
               ? emit.dim(kernel.input(product.rhs()), product.isTransposed ? 1 : 0)
               : emit.index(product.depth());
   emitSegments(0, program[1]);
+  noteProducts();
+}
+
+/// Rows x depth x columns of each product.
+void ProjectionKernel::noteProducts() {
+  for (const ProjectionSegment &segment : plan.segments)
+    for (const WeightProduct &product : segment.products) {
+      SmallVector<std::pair<Value, int64_t>> extents;
+      for (int64_t dim = 0; dim + 1 < lhsType.getRank(); ++dim)
+        extents.push_back({plan.anchor, dim});
+      extents.append({{product.rhs(), 0}, {product.rhs(), 1}});
+      kernel.noteProduct(extents);
+    }
 }
 
 /// if column < blocks of the first segment: it; else the others, with what is left of column.

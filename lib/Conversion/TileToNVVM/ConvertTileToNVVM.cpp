@@ -117,6 +117,8 @@ LogicalResult ConvertTileToNVVMPass::lowerKernel(tile::KernelOp kernel) {
   module->setAttr(alignmentsName, b.getDenseI32ArrayAttr(*alignments));
   module->setAttr("tile_nv.config", config);
   module->setAttr("tile_nv.written", b.getDenseBoolArrayAttr(writtenArguments(kernel)));
+  if (ArrayAttr needed = kernel.getNeededFlopsAttr())
+    module->setAttr("tile_nv.needed_flops", needed);
   for (NamedAttribute attr : kernel->getDiscardableAttrs())
     if (!module->hasAttr(attr.getName()))
       module->setAttr(attr.getName(), attr.getValue());

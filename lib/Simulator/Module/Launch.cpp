@@ -150,7 +150,7 @@ extern "C" HEDDLE_SIM_API int32_t heddle_rt_launch_simulated(heddle_context *ctx
   if (status == HEDDLE_SIM_INVALID_LAUNCH) {
     returned = heddle_rt_fail(ctx, HEDDLE_INTERNAL, entry, result->message, nullptr, 0);
   } else {
-    logLaunch(*kernel, *result);
+    logLaunch(*kernel, params, *result);
     if (status == HEDDLE_SIM_DEFECTS) {
       std::string text =
           std::string("simulated kernel '") + kernel->name + "': " + result->reports[0].text;

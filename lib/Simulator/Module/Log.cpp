@@ -36,7 +36,7 @@ struct ReportRecord {
 
 struct KernelRecord {
   const heddle_rt_kernel *kernel;
-  uint64_t launches = 0, ctas = 0, defects = 0;
+  uint64_t launches = 0, ctas = 0, defects = 0, neededFlops = 0;
   heddle_sim_counters total = {};
   uint64_t classInstructions[HEDDLE_SIM_NUM_CLASSES] = {};
   std::vector<OpRecord> ops;
@@ -112,6 +112,8 @@ void KernelRecord::write(JsonWriter &json) const {
   json.field("threads", uint64_t(kernel->threads));
   json.field("shared_bytes", uint64_t(kernel->shared_bytes));
   json.field("defects", defects);
+  if (kernel->needed)
+    json.field("needed_flops", neededFlops);
   writeTotals(json, total, classInstructions);
   json.newLine();
   json.key("ops");
@@ -151,16 +153,22 @@ __attribute__((destructor)) void releaseRecords() { heddle_module_simulation_res
 
 } // namespace
 
-void heddle::sim::logLaunch(const heddle_rt_kernel &kernel, const heddle_sim_result &result) {
+void heddle::sim::logLaunch(const heddle_rt_kernel &kernel, void **params,
+                            const heddle_sim_result &result) {
   std::lock_guard<std::mutex> lock(records.mutex);
   if (!records.kernels)
     records.kernels = new std::vector<KernelRecord>;
-  for (KernelRecord &record : *records.kernels)
-    if (record.kernel == &kernel)
-      return record.add(result);
-  records.kernels->emplace_back();
-  records.kernels->back().kernel = &kernel;
-  records.kernels->back().add(result);
+  size_t i = 0;
+  while (i < records.kernels->size() && (*records.kernels)[i].kernel != &kernel)
+    ++i;
+  if (i == records.kernels->size()) {
+    records.kernels->emplace_back();
+    records.kernels->back().kernel = &kernel;
+  }
+  KernelRecord &record = (*records.kernels)[i];
+  record.add(result);
+  if (kernel.needed)
+    record.neededFlops += neededFlops(kernel, params);
 }
 
 extern "C" char *heddle_module_simulation_report() {

@@ -8,8 +8,11 @@
 
 namespace heddle::sim {
 
+/// FLOPs that the kernel's formula needs for these parameters. Lengths are read from the host's memory. Only for kernels that say so.
+uint64_t neededFlops(const heddle_rt_kernel &kernel, void **params);
+
 /// Adds a launch to the module's log.
-void logLaunch(const heddle_rt_kernel &kernel, const heddle_sim_result &result);
+void logLaunch(const heddle_rt_kernel &kernel, void **params, const heddle_sim_result &result);
 
 } // namespace heddle::sim
 

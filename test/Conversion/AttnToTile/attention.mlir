@@ -22,7 +22,8 @@ func.func @causal(%q: tensor<?x?x8x64xf16>, %k: tensor<?x?x2x64xf16>, %v: tensor
 
 // CHECK-LABEL: tile.kernel private @attention(
 // CHECK-SAME: %[[Q:[^:]*]]: memref<?x?x?x?xf16, strided<[?, ?, ?, 1], offset: ?>>, %[[K:[^:]*]]: memref<
-// CHECK-SAME: %[[LSE:[a-z0-9]*]]: memref<?x?x?xf32, strided<[?, ?, 1], offset: ?>>) config <block = [64, 64]> attributes {heddle.ops = ["attn.attention"]} {
+// CHECK-SAME: %[[LSE:[a-z0-9]*]]: memref<?x?x?xf32, strided<[?, ?, 1], offset: ?>>) config <block = [64, 64]>
+// CHECK-SAME: attributes {heddle.ops = ["attn.attention"], needed_flops = [#tile.products<flops = 224, extents = [0, 2], query = 0, key = 1, right = 0>]} {
 // CHECK-DAG: %[[NONE:.*]] = arith.constant dense<-3.40282347E+38> : tensor<64xf32>
 // CHECK-DAG: %[[FACTOR:.*]] = arith.constant dense<0.180336878> : tensor<64x64xf32>
 // CHECK: %[[PROGRAM:.*]] = tile.program_id x

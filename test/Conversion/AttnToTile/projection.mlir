@@ -40,6 +40,7 @@ func.func @query(%x: tensor<?x?x96xbf16>, %norm: tensor<96xbf16>, %w: tensor<64x
 // Neighbouring rows first. The norm's weight goes into the factor, its factors of the rows into the sum.
 // CHECK: tile.kernel private @projection({{.*}}) config <block = [128, 16, 32], stages = 4, warps = 4>
 // CHECK-SAME: heddle.ops = ["attn.rms_norm", "linalg.contract", "linalg.generic", "arith.truncf", "attn.rope"]
+// CHECK-SAME: needed_flops = [#tile.products<flops = 2, extents = [0, 0, 0, 1, 2, 0, 2, 1]>]
 // CHECK: %[[FREQUENCIES:.*]] = arith.constant dense<[1.000000e+00, 0.316227764,
 // CHECK: %[[PROGRAM:.*]] = tile.program_id x
 // CHECK: %[[BLOCK:.*]] = arith.remui %[[PROGRAM]], %{{.*}}

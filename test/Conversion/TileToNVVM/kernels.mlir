@@ -15,6 +15,7 @@ func.func @entry(%x: memref<?x128xf16, strided<[?, 1], offset: ?>>, %y: memref<?
 // CHECK-SAME: tile_nv.alignments = array<i32: 16, 16>
 // CHECK-SAME: tile_nv.chip = "sm_86"
 // CHECK-SAME: tile_nv.config = #tile.config<block = [64, 128], warps = 4>
+// CHECK-SAME: tile_nv.needed_flops = [#tile.products<flops = 2, extents = [0, 0, 0, 1]>]
 // CHECK-SAME: tile_nv.shared_bytes = 0 : i32
 // CHECK-SAME: tile_nv.threads = 128 : i32
 // CHECK-SAME: tile_nv.written = array<i1: false, true>
@@ -22,7 +23,8 @@ func.func @entry(%x: memref<?x128xf16, strided<[?, 1], offset: ?>>, %y: memref<?
 // CHECK-SAME: %{{[^:]*}}: !llvm.ptr<1> {llvm.align = 16 : i64}, %{{[^:]*}}: i64, %{{[^:]*}}: i64, %{{[^:]*}}: i64, %{{[^:]*}}: i64)
 // CHECK-SAME: denormal_fp_math_f32 = "preserve-sign,preserve-sign"
 // CHECK-SAME: nvvm.kernel, nvvm.maxntid = array<i32: 128>
-tile.kernel @copy(%x: memref<?x128xf16, strided<[?, 1], offset: ?>>, %y: memref<?x128xf16>) config <block = [64, 128], warps = 4> {
+tile.kernel @copy(%x: memref<?x128xf16, strided<[?, 1], offset: ?>>, %y: memref<?x128xf16>) config <block = [64, 128], warps = 4>
+    attributes {needed_flops = [#tile.products<flops = 2, extents = [0, 0, 0, 1]>]} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %zero = arith.constant 0.0 : f16

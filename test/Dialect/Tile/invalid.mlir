@@ -22,6 +22,69 @@ tile.kernel @terminator() {
 
 // -----
 
+// expected-error @below {{expected flops >= 1, got 0}}
+tile.kernel @needed_flops() attributes {needed_flops = [#tile.products<flops = 0, extents = []>]} {
+  tile.return
+}
+
+// -----
+
+// expected-error @below {{expected extents to be pairs of an argument and a dimension, got 1 numbers}}
+tile.kernel @needed_pairs(%x: memref<?xf32>) attributes {needed_flops = [#tile.products<flops = 2, extents = [0]>]} {
+  tile.return
+}
+
+// -----
+
+// expected-error @below {{expected query and key together, got only one}}
+tile.kernel @needed_query(%x: memref<?x?xf32>) attributes {needed_flops = [#tile.products<flops = 2, extents = [], query = 0>]} {
+  tile.return
+}
+
+// -----
+
+// expected-error @below {{expected lengths, added, left, right and global only with query and key}}
+tile.kernel @needed_lengths(%x: memref<?xi32>) attributes {needed_flops = [#tile.products<flops = 2, extents = [], lengths = 0>]} {
+  tile.return
+}
+
+// -----
+
+// expected-error @below {{expected added only with lengths}}
+tile.kernel @needed_added(%x: memref<?x?xf32>, %n: index) attributes {needed_flops = [#tile.products<flops = 2, extents = [], query = 0, key = 0, added = 1>]} {
+  tile.return
+}
+
+// -----
+
+// expected-error @below {{expected right >= 0, got -1}}
+tile.kernel @needed_right(%x: memref<?x?xf32>) attributes {needed_flops = [#tile.products<flops = 2, extents = [], query = 0, key = 0, right = -1>]} {
+  tile.return
+}
+
+// -----
+
+// expected-error @below {{'tile.kernel' op expected an extent of needed_flops to be one of 1 arguments, got 1}}
+tile.kernel @needed_argument(%x: memref<?xf32>) attributes {needed_flops = [#tile.products<flops = 2, extents = [1, 0]>]} {
+  tile.return
+}
+
+// -----
+
+// expected-error @below {{'tile.kernel' op expected an extent of needed_flops, argument 0, to be a memref with a dimension 1, got 'memref<?xf32>'}}
+tile.kernel @needed_dimension(%x: memref<?xf32>) attributes {needed_flops = [#tile.products<flops = 2, extents = [0, 1]>]} {
+  tile.return
+}
+
+// -----
+
+// expected-error @below {{'tile.kernel' op expected lengths of needed_flops, argument 1, to be a memref of rank 1 of i32 or i64, got 'index'}}
+tile.kernel @needed_table(%x: memref<?x?xf32>, %n: index) attributes {needed_flops = [#tile.products<flops = 2, extents = [], query = 0, key = 0, lengths = 1>]} {
+  tile.return
+}
+
+// -----
+
 // expected-error @below {{expected 1 to 4 extents of a block, got 0}}
 tile.kernel @config_block() config <block = []> {
   tile.return

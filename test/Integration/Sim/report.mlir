@@ -6,10 +6,10 @@
 // 128 threads load and store 4 bytes each, 4 sectors of 32 bytes a warp.
 // RUN: heddle-run %t/m.so --random 1 --dim N=8 --sim-report | FileCheck %s --match-full-lines --strict-whitespace
 //      CHECK:kernel 'pick': launches 1, CTAs 1 of 128 threads, shared memory 0 bytes, defects 0
-// CHECK-NEXT:  operation                                      sites  warp instr  global bytes  sectors  used  shared bytes  wavefronts  conflicts  mma flops  barrier waits
-// CHECK-NEXT:  llvm.load at report.mlir:[[#LOAD:]]:8 (load_global)        1           4           512       16  100%             -           -          -          -              -
-// CHECK-NEXT:  llvm.store at report.mlir:[[#LOAD+2]]:3 (store_global)      1           4           512       16  100%             -           -          -          -              -
-// CHECK-NEXT:  total                                              -           8          1024       32  100%             -           -          -          -              -
+// CHECK-NEXT:  operation                                      sites  warp instr  global bytes  sectors  used  shared bytes  wavefronts  conflicts  mma flops  needed flops  useful  barrier waits
+// CHECK-NEXT:  llvm.load at report.mlir:[[#LOAD:]]:8 (load_global)        1           4           512       16  100%             -           -          -          -             -       -              -
+// CHECK-NEXT:  llvm.store at report.mlir:[[#LOAD+2]]:3 (store_global)      1           4           512       16  100%             -           -          -          -             -       -              -
+// CHECK-NEXT:  total                                              -           8          1024       32  100%             -           -          -          -             -       -              -
 // CHECK-NEXT:  instructions: load_global 4, store_global 4
 
 // RUN: heddle-run %t/m.so --random 1 --dim N=8 --bench 4 --sim-seed 3 --sim-report=%t/report.json

@@ -43,6 +43,7 @@ struct Needs {
 /// What a launch did.
 struct Counts {
   double bytes, sectors, conflicts, flops;
+  double needed; // FLOPs, as the module itself knows them
   nlohmann::json ops;
 };
 } // namespace
@@ -86,7 +87,9 @@ static Counts countsOf(const Program &program) {
   };
   return {sum("global_load_bytes", "global_store_bytes"),
           sum("global_load_sectors", "global_store_sectors"),
-          total.at("shared_conflicts").get<double>(), total.at("mma_flops").get<double>(),
+          total.at("shared_conflicts").get<double>(),
+          total.at("mma_flops").get<double>(),
+          kernel.at("needed_flops").get<double>(),
           kernel.at("ops")};
 }
 
@@ -133,6 +136,7 @@ TEST_P(KernelCounts, StayWithinTheirBounds) {
       double edge = double(kRows * kKeys * 2 * (spec.keyDim + spec.valueDim));
       double edges = double(spec.rule.causal) + double(spec.rule.left >= 0);
       EXPECT_EQ(counts.conflicts, 0);
+      EXPECT_EQ(counts.needed, needs.flops);
       EXPECT_GE(counts.bytes, needs.bytes) << "less than what is needed: the formula is wrong";
       EXPECT_LE(counts.bytes, 1.05 * needs.bytes);
       EXPECT_GE(counts.bytes / (32 * counts.sectors), 0.95);
@@ -158,6 +162,36 @@ TEST_P(KernelCounts, TailsAreNotMoved) {
     AttentionInputs inputs = AttentionInputs::random(spec, extents, random);
     callAttention(program, "attention", spec, inputs);
     EXPECT_EQ(countsOf(program).bytes, needsOf(spec, extents, kRows).bytes);
+  }
+}
+
+// The module knows what its formula needs: by positions, by the lengths of sequences, with keys that a window does not hide.
+TEST(NeededFlops, FollowLengthsAndWindows) {
+  AttentionSpec causal = countsSpec(DType::F16, 64);
+  causal.rule.causal = true;
+  causal.lengths = true;
+  AttentionSpec window = causal;
+  window.rule.left = 20;
+  window.valueDim = 32;
+  Program program;
+  program.add(causal.entry("causal"));
+  program.add(window.entry("window"));
+  ASSERT_TRUE(program.compile("sim-sm_80"));
+  Random random(37);
+  const std::vector<int64_t> lengths{100, 3, 0};
+  for (auto [name, spec] : {std::pair("causal", &causal), std::pair("window", &window)}) {
+    AttentionInputs inputs = AttentionInputs::random(*spec, {3, 5, 100}, random);
+    inputs.lengths = Array::filled(
+        DType::I32, {3}, [&](const Array::Index &i) { return double(lengths[size_t(i[0])]); });
+    callAttention(program, name, *spec, inputs);
+    double pairs = 0;
+    for (int64_t keys : lengths)
+      for (int64_t row = 0; row < 5; ++row) {
+        auto [from, to] = visibleKeys(spec->rule, keys - 5 + row, keys);
+        pairs += double(to - from);
+      }
+    EXPECT_EQ(countsOf(program).needed,
+              pairs * double(spec->heads * 2 * (spec->keyDim + spec->valueDim)));
   }
 }
 

@@ -57,7 +57,7 @@ protected:
   const char *names = "x\0y\0\0";
   heddle_rt_kernel_argument arguments[3] = {
       {1, 4, 0, 0}, {1, 4, 0, 1}, {HEDDLE_RT_SCALAR, 4, 0, 0}};
-  heddle_rt_kernel kernel = {"k", arguments, 3, 32, 0, 80, nullptr, nullptr, nullptr};
+  heddle_rt_kernel kernel = {"k", arguments, 3, 32, 0, 80, nullptr, nullptr, nullptr, nullptr};
   heddle_context context = {};
 };
 
@@ -81,6 +81,21 @@ TEST_F(ModuleLaunch, SumsUpLaunches) {
 
   program.symbol<heddle_simulation_reset_fn>("heddle_module_simulation_reset")();
   EXPECT_EQ(report()["kernels"].size(), 0u);
+}
+
+// Terms are evaluated with each launch's extents and scalars.
+TEST_F(ModuleLaunch, SumsUpNeededFlops) {
+  std::vector<int32_t> x(128), y(128);
+  EXPECT_EQ(launch(x.data(), y.data(), 128), HEDDLE_OK);
+  EXPECT_FALSE(report()["kernels"][0].contains("needed_flops"));
+  // 2 x0 y0 + 5
+  const int64_t words[] = {2,  2,  2, 0, 0,  1,  0,  -1, -1, -1, -1, -1,
+                           -1, -1, 5, 0, -1, -1, -1, -1, -1, -1, -1};
+  kernel.needed = words;
+  program.symbol<heddle_simulation_reset_fn>("heddle_module_simulation_reset")();
+  EXPECT_EQ(launch(x.data(), y.data(), 64), HEDDLE_OK);
+  EXPECT_EQ(launch(x.data(), y.data(), 32, 0, /*countY=*/96), HEDDLE_OK);
+  EXPECT_EQ(report()["kernels"][0]["needed_flops"], 2 * 64 * 64 + 5 + 2 * 32 * 96 + 5);
 }
 
 TEST_F(ModuleLaunch, DefectsFailTheCall) {

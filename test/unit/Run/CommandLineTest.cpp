@@ -224,11 +224,11 @@ TEST_F(CommandLineTest, ReportsWhatSimulatedKernelsDid) {
       run(call + "--sim-report").text,
       "kernel 'k': launches 2, CTAs 6 of 128 threads, shared memory 512 bytes, defects 0\n"
       "  operation                  sites  warp instr  global bytes  sectors  used  shared "
-      "bytes  wavefronts  conflicts  mma flops  barrier waits\n"
+      "bytes  wavefronts  conflicts  mma flops  needed flops  useful  barrier waits\n"
       "  load at a:1 (load_global)      2          12            96        4   75%             "
-      "-           -          -          -              -\n"
+      "-           -          -          -             -       -              -\n"
       "  total                          -          12            96        4   75%             "
-      "-           -          -          -              -\n"
+      "-           -          -       1200           900     75%              -\n"
       "  instructions: load_global 12\n");
   EXPECT_EQ(run(call + "--sim-report=r.json").text, "");
   EXPECT_THAT(shell("cat r.json").text, StartsWith("{\"kernels\": ["));

@@ -140,8 +140,8 @@ EXPORT char *heddle_module_simulation_report(void) {
                     ? R"({"kernels": [{"name": "k", "launches": 1, "defects": 3, "ops": [],
 "reports": [{"kind": "race", "text": "race of two threads"}, {"kind": "trap", "text": "a trap"}]}]})"
                     : R"({"kernels": [{"name": "k", "launches": 2, "ctas": 6, "threads": 128,
-"shared_bytes": 512, "defects": 0, "total": {"warp_instructions": 12, "global_load_bytes": 96,
-"global_load_sectors": 4}, "instructions": {"load_global": 12}, "ops": [{"name": "load at a:1",
+"shared_bytes": 512, "defects": 0, "needed_flops": 900, "total": {"warp_instructions": 12,
+"global_load_bytes": 96, "global_load_sectors": 4, "mma_flops": 1200}, "instructions": {"load_global": 12}, "ops": [{"name": "load at a:1",
 "class": "load_global", "sites": 2, "warp_instructions": 12, "global_load_bytes": 96,
 "global_load_sectors": 4}], "reports": []}]})");
 }

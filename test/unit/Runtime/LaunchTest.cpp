@@ -52,7 +52,7 @@ protected:
 
   heddle_context ctx = {};
   heddle_rt_loaded loaded[HEDDLE_RT_MAX_CONTEXTS] = {};
-  heddle_rt_kernel kernel = {"k", arguments, 3, 128, 65536, 80, "// PTX", loaded, nullptr};
+  heddle_rt_kernel kernel = {"k", arguments, 3, 128, 65536, 80, "// PTX", loaded, nullptr, nullptr};
   int64_t pointer = 0x7000, extents[2] = {5, 64}, strides[2] = {64, 1}, n = 5;
   float s = 1;
   int32_t status = -1;

@@ -28,6 +28,7 @@ def ConvertTileToNVVMPass : Pass<"convert-tile-to-nvvm", "mlir::ModuleOp"> {
     | tile_nv.shared_bytes | bytes of dynamic shared memory |
     | tile_nv.alignments | per argument: bytes that the pointer and all strides but the last are multiples of; 0 for scalars |
     | tile_nv.written | per argument: whether the kernel stores to it |
+    | tile_nv.needed_flops | what the kernel's formula needs, if the kernel says so: its `needed_flops` |
 
     Output: nested modules of llvm, nvvm, scf and arith ops on scalars and vectors; no tile op is left. An op that has no lowering
     is an error.
