@@ -3,7 +3,10 @@
 // How a job runs:
 //   1. The calling thread takes a free slot, fills in the job, opens the slot and wakes workers.
 //   2. Workers look through the slots. One that finds an open slot with a free seat takes chunks of
-//      tasks from the slot's counter until none is left. The calling thread does the same.
+//      tasks from the slot's counter until none is left. The calling thread does the same. A chunk
+//      is a part of the tasks that are left, down to single tasks at the end: tasks may differ in
+//      length by much, as the query blocks of causal attention do, and whoever gets the last ones
+//      should not be late.
 //   3. When the counter is exhausted the calling thread closes the slot and waits for the workers
 //      that are still inside. Nobody holds a lock while tasks run.
 //
@@ -16,56 +19,69 @@
 // the module is unloaded they are stopped and joined, since their code disappears with it. A child
 // made by fork() has none of them and starts over with an empty pool.
 //
+// Linux wakes a thread where it ran last. A worker that once ran on the processor of the calling
+// thread, because all others were busy, would share it from then on, with a processor idle beside
+// them: jobs of less than a scheduler's tick would take twice as long. So the calling thread takes
+// its own processor out of the affinity mask of such a worker before it wakes it, and the worker
+// puts it back.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Message.h"
+#include "Processors.h"
 #include "heddle/Runtime/ModuleRuntime.h"
 #include <atomic>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 namespace {
 
 constexpr int maxWorkers = 255;
 constexpr int numSlots = 8;
-constexpr int spinRounds = 2000;   // about 50 us of pause instructions
-constexpr int chunksPerThread = 8; // enough to even out tasks of different length
+constexpr int64_t spinNanoseconds = 50000; // about what it costs to sleep and be woken
 
-inline void pauseSpinning() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#endif
-}
+/// A thread takes this part of what it would get if the tasks left were shared out at once.
+constexpr int64_t chunksPerThread = 4;
 
-/// One running job. The counter that all threads write has a cache line of its own.
+/// One running job. What all threads write has cache lines of its own.
 struct alignas(64) Slot {
   std::atomic<int> owned;
   std::atomic<int> open;
-  std::atomic<int> seats;
-  std::atomic<int> ownerSleeps;
   int64_t tasks;
-  int64_t chunk;
+  int64_t divisor; // a chunk is the tasks left divided by this
   heddle_task_fn task;
   void *data;
   alignas(64) std::atomic<int64_t> next;
-  alignas(64) std::atomic<int> visitors;
+  alignas(64) std::atomic<uint32_t> visitors;
+  std::atomic<int> seats;
+  std::atomic<int> ownerSleeps;
+};
+
+struct alignas(64) Worker {
+  pthread_t thread;
+  std::atomic<int> id;        // the kernel's number of the thread
+  std::atomic<int> processor; // 1 + the one that it went to sleep on, 0 while it is awake
+  enum Placement { Free, BeingMoved, Moved };
+  std::atomic<int> placement;
+  cpu_set_t allowed; // if Moved: its affinity mask without the change
 };
 
 struct Pool {
   Slot slots[numSlots];
   alignas(64) std::atomic<uint32_t> epoch; // rises with every job opened
   std::atomic<int> sleeping;
-  std::atomic<int> numWorkers;
+  alignas(64) std::atomic<int> numWorkers;
   std::atomic<int> processors;
   std::atomic<int> full; // the system refused to create another worker
   std::atomic<int> stopping;
-  pthread_mutex_t mutex;
-  pthread_cond_t wake; // workers: a new epoch
-  pthread_cond_t done; // owners: the last visitor left
-  pthread_t workers[maxWorkers];
+  pthread_mutex_t growing;
+  Worker workers[maxWorkers];
 };
 
 /// All zero bits is a valid state for every member under glibc and musl.
@@ -77,19 +93,49 @@ std::atomic<int> poolProcess;
 /// Whether this thread is inside a task.
 thread_local bool insideTask;
 
-/// The number of processors that this process may run on.
-int countProcessors() {
+int knownProcessors() {
   int known = pool.processors.load(std::memory_order_relaxed);
-  if (known > 0)
-    return known;
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof(set), &set) == 0)
-    known = CPU_COUNT(&set);
-  else // more processors than a cpu_set_t holds
-    known = int(sysconf(_SC_NPROCESSORS_ONLN));
-  known = known < 1 ? 1 : known;
-  pool.processors.store(known, std::memory_order_relaxed);
+  if (known == 0) {
+    known = heddle::rt::countProcessors();
+    pool.processors.store(known, std::memory_order_relaxed);
+  }
   return known;
+}
+
+inline void pauseSpinning() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+int64_t nanoseconds() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+
+/// Whether `done` becomes true within the time that spinning is worth.
+template <typename Condition> bool spinUntil(Condition done) {
+  constexpr int roundsPerLook = 32;
+  int64_t end = nanoseconds() + spinNanoseconds;
+  do {
+    for (int round = 0; round < roundsPerLook; ++round) {
+      if (done())
+        return true;
+      pauseSpinning();
+    }
+  } while (nanoseconds() < end);
+  return false;
+}
+
+/// Sleeps while `word` is `value`; may return early.
+void sleepWhile(std::atomic<uint32_t> &word, uint32_t value) {
+  syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, nullptr, nullptr, 0);
+}
+
+/// Wakes up to `count` threads that sleep on `word`.
+void wakeSleepers(std::atomic<uint32_t> &word, int count) {
+  syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, count, nullptr, nullptr, 0);
 }
 
 /// Starts over in a child process: the memory of the parent's pool is here, its threads are not.
@@ -106,24 +152,30 @@ void adoptPool() {
     if (!poolProcess.compare_exchange_strong(owner, -process))
       continue;
     memset(static_cast<void *>(&pool), 0, sizeof(pool));
-    pthread_mutex_init(&pool.mutex, nullptr);
-    pthread_cond_init(&pool.wake, nullptr);
-    pthread_cond_init(&pool.done, nullptr);
+    pthread_mutex_init(&pool.growing, nullptr);
     poolProcess.store(process, std::memory_order_release);
     return;
   }
 }
 
+/// Takes tasks [begin, end) of the slot; false if none is left.
+bool takeChunk(Slot &slot, int64_t &begin, int64_t &end) {
+  begin = slot.next.load(std::memory_order_relaxed);
+  do {
+    if (begin >= slot.tasks)
+      return false;
+    int64_t chunk = (slot.tasks - begin) / slot.divisor;
+    end = begin + (chunk > 1 ? chunk : 1);
+  } while (!slot.next.compare_exchange_weak(begin, end, std::memory_order_relaxed));
+  return true;
+}
+
 void runChunks(Slot &slot) {
   bool outer = insideTask;
   insideTask = true;
-  for (;;) {
-    int64_t begin = slot.next.fetch_add(slot.chunk, std::memory_order_relaxed);
-    if (begin >= slot.tasks)
-      break;
-    int64_t left = slot.tasks - begin;
-    slot.task(slot.data, begin, begin + (left < slot.chunk ? left : slot.chunk));
-  }
+  int64_t begin, end;
+  while (takeChunk(slot, begin, end))
+    slot.task(slot.data, begin, end);
   insideTask = outer;
 }
 
@@ -133,35 +185,51 @@ void visit(Slot &slot) {
   slot.visitors.fetch_add(1);
   if (slot.open.load() && slot.seats.fetch_sub(1) > 0)
     runChunks(slot);
-  if (slot.visitors.fetch_sub(1) == 1 && slot.ownerSleeps.load()) {
-    pthread_mutex_lock(&pool.mutex);
-    pthread_cond_broadcast(&pool.done);
-    pthread_mutex_unlock(&pool.mutex);
+  if (slot.visitors.fetch_sub(1) == 1 && slot.ownerSleeps.load())
+    wakeSleepers(slot.visitors, 1);
+}
+
+/// Keeps a sleeping worker off a processor when it wakes. Without permission, or with no other
+/// processor in its mask, all stays as it is.
+void moveAway(Worker &worker, int processor) {
+  int state = Worker::Free;
+  if (!worker.placement.compare_exchange_strong(state, Worker::BeingMoved))
+    return;
+  int id = worker.id.load();
+  bool moved = false;
+  if (sched_getaffinity(id, sizeof(worker.allowed), &worker.allowed) == 0) {
+    cpu_set_t others = worker.allowed;
+    CPU_CLR(processor, &others);
+    moved = CPU_COUNT(&others) > 0 && sched_setaffinity(id, sizeof(others), &others) == 0;
   }
+  worker.placement.store(moved ? Worker::Moved : Worker::Free);
 }
 
 /// Waits until the epoch differs from `seen`: first spinning, then asleep.
-void awaitWork(uint32_t seen) {
-  for (int round = 0; round < spinRounds; ++round) {
-    if (pool.epoch.load(std::memory_order_acquire) != seen)
-      return;
-    pauseSpinning();
-  }
-  pthread_mutex_lock(&pool.mutex);
+void awaitWork(Worker &self, uint32_t seen) {
+  if (spinUntil([&] { return pool.epoch.load(std::memory_order_acquire) != seen; }))
+    return;
+  self.processor.store(1 + sched_getcpu());
   pool.sleeping.fetch_add(1);
   while (pool.epoch.load() == seen)
-    pthread_cond_wait(&pool.wake, &pool.mutex);
+    sleepWhile(pool.epoch, seen);
   pool.sleeping.fetch_sub(1);
-  pthread_mutex_unlock(&pool.mutex);
+  self.processor.store(0);
+  if (self.placement.load() == Worker::Moved) {
+    sched_setaffinity(0, sizeof(self.allowed), &self.allowed);
+    self.placement.store(Worker::Free);
+  }
 }
 
-void *workerMain(void *) {
+void *workerMain(void *argument) {
+  Worker &self = *static_cast<Worker *>(argument);
+  self.id.store(int(syscall(SYS_gettid)));
   while (!pool.stopping.load()) {
     uint32_t seen = pool.epoch.load(std::memory_order_acquire);
     for (Slot &slot : pool.slots)
       visit(slot);
     if (!pool.stopping.load())
-      awaitWork(seen);
+      awaitWork(self, seen);
   }
   return nullptr;
 }
@@ -174,15 +242,16 @@ void growPool(int wanted) {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  pthread_mutex_lock(&pool.mutex);
+  pthread_mutex_lock(&pool.growing);
   int count = pool.numWorkers.load();
   while (count < wanted && !pool.stopping.load() &&
-         pthread_create(&pool.workers[count], nullptr, workerMain, nullptr) == 0)
+         pthread_create(&pool.workers[count].thread, nullptr, workerMain, &pool.workers[count]) ==
+             0)
     ++count;
   if (count < wanted)
     pool.full.store(1);
   pool.numWorkers.store(count, std::memory_order_release);
-  pthread_mutex_unlock(&pool.mutex);
+  pthread_mutex_unlock(&pool.growing);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
@@ -197,30 +266,22 @@ Slot *takeSlot() {
 
 void wakeWorkers(int helpers) {
   pool.epoch.fetch_add(1);
-  int sleeping = pool.sleeping.load();
-  if (sleeping == 0)
+  if (pool.sleeping.load() == 0)
     return;
-  pthread_mutex_lock(&pool.mutex);
-  if (helpers >= sleeping)
-    pthread_cond_broadcast(&pool.wake);
-  else
-    for (int i = 0; i < helpers; ++i)
-      pthread_cond_signal(&pool.wake);
-  pthread_mutex_unlock(&pool.mutex);
+  int here = sched_getcpu();
+  for (int i = 0, count = pool.numWorkers.load(); i < count; ++i)
+    if (here >= 0 && pool.workers[i].processor.load() == 1 + here)
+      moveAway(pool.workers[i], here);
+  wakeSleepers(pool.epoch, helpers);
 }
 
 void awaitVisitors(Slot &slot) {
-  for (int round = 0; round < spinRounds; ++round) {
-    if (slot.visitors.load() == 0)
-      return;
-    pauseSpinning();
-  }
-  pthread_mutex_lock(&pool.mutex);
+  if (spinUntil([&] { return slot.visitors.load() == 0; }))
+    return;
   slot.ownerSleeps.store(1);
-  while (slot.visitors.load() != 0)
-    pthread_cond_wait(&pool.done, &pool.mutex);
+  while (uint32_t visitors = slot.visitors.load())
+    sleepWhile(slot.visitors, visitors);
   slot.ownerSleeps.store(0);
-  pthread_mutex_unlock(&pool.mutex);
 }
 
 void runOnPool(int threads, int64_t tasks, heddle_task_fn task, void *data) {
@@ -228,9 +289,8 @@ void runOnPool(int threads, int64_t tasks, heddle_task_fn task, void *data) {
   Slot *slot = pool.numWorkers.load() > 0 ? takeSlot() : nullptr;
   if (!slot)
     return task(data, 0, tasks);
-  int64_t chunk = tasks / (int64_t(threads) * chunksPerThread);
   slot->tasks = tasks;
-  slot->chunk = chunk > 0 ? chunk : 1;
+  slot->divisor = int64_t(threads) * chunksPerThread;
   slot->task = task;
   slot->data = data;
   slot->next.store(0, std::memory_order_relaxed);
@@ -260,15 +320,15 @@ struct MarkedTask {
 __attribute__((destructor)) void stopPool() {
   if (poolProcess.load() != int(getpid()))
     return;
-  pthread_mutex_lock(&pool.mutex);
+  pthread_mutex_lock(&pool.growing);
   pool.stopping.store(1);
   int count = pool.numWorkers.exchange(0);
+  pthread_mutex_unlock(&pool.growing);
   pool.epoch.fetch_add(1);
-  pthread_cond_broadcast(&pool.wake);
-  pthread_mutex_unlock(&pool.mutex);
+  wakeSleepers(pool.epoch, count);
   for (int i = 0; i < count; ++i)
-    if (!pthread_equal(pool.workers[i], pthread_self()))
-      pthread_join(pool.workers[i], nullptr);
+    if (!pthread_equal(pool.workers[i].thread, pthread_self()))
+      pthread_join(pool.workers[i].thread, nullptr);
 }
 
 } // namespace
@@ -285,7 +345,7 @@ extern "C" void heddle_rt_parallel_for(heddle_context *ctx, int64_t tasks, heddl
     return ctx->parallel_for(ctx->parallel_for_user, tasks, MarkedTask::run, &marked);
   }
   adoptPool();
-  int threads = usable && ctx->num_threads > 0 ? ctx->num_threads : countProcessors();
+  int threads = usable && ctx->num_threads > 0 ? ctx->num_threads : knownProcessors();
   if (threads > tasks)
     threads = int(tasks);
   if (threads > maxWorkers + 1)

@@ -81,7 +81,7 @@ typedef struct heddle_context {
   uint64_t workspace_bytes;
 
   /* Number of threads that work on the call, the calling thread included. 0: as many as there are
-   * processors that the process may run on. 1: everything happens on the calling thread. Negative
+   * processors that the process may run on, or that its CPU quota pays for if that is less. 1: everything happens on the calling thread. Negative
    * values are refused. Ignored, except for the value 1, when parallel_for is set. */
   int32_t num_threads;
 

@@ -41,6 +41,77 @@ TEST(Determinism, AttentionWithAnyNumberOfThreads) {
   }
 }
 
+// One query a sequence over a cache that is long enough to be split, also where the sequences differ in length.
+TEST(Determinism, DecodingWithAnyNumberOfThreads) {
+  AttentionSpec spec;
+  spec.heads = 8;
+  spec.keyHeads = 2;
+  spec.keyDim = spec.valueDim = 64;
+  spec.rule.causal = true;
+  spec.lengths = true;
+  AttentionSpec half = spec;
+  half.type = DType::BF16;
+  for (const std::string &variant : hostVariants()) {
+    Program program;
+    program.add(spec.entry("f32"));
+    program.add(half.entry("bf16"));
+    ASSERT_TRUE(program.compile(variant));
+    for (auto [name, each] : {std::pair("f32", &spec), std::pair("bf16", &half)})
+      for (int64_t batch : {1, 3}) {
+        Random random(27);
+        AttentionInputs inputs = AttentionInputs::random(*each, {batch, 1, 3001}, random);
+        AttentionOutputs first = callAttention(program, name, *each, inputs, 1);
+        for (int32_t threads : {2, 4, 3, 0}) {
+          AttentionOutputs again = callAttention(program, name, *each, inputs, threads);
+          EXPECT_TRUE(first.output.sameBits(again.output)) << variant << " " << threads;
+          EXPECT_TRUE(first.lse.sameBits(again.lse)) << variant << " " << threads;
+        }
+      }
+  }
+}
+
+/// y = x w^T with accumulators in f32.
+static std::string projectionText(const std::string &type, int64_t outputs, int64_t inputs) {
+  std::string n = std::to_string(outputs), k = std::to_string(inputs);
+  std::string x = "tensor<?x" + k + "x" + type + ">",
+              w = "tensor<" + n + "x" + k + "x" + type + ">";
+  std::string y = "tensor<?x" + n + "xf32>";
+  return "func.func @project_" + type + "(%x: " + x + ", %w: " + w + ") -> " + y + R"mlir( {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %rows = tensor.dim %x, %c0 : )mlir" +
+         x + "\n  %empty = tensor.empty(%rows) : " + y +
+         "\n  %zeros = linalg.fill ins(%zero : f32) outs(%empty : " + y + ") -> " + y + R"mlir(
+  %y = linalg.contract indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>]
+      ins(%x, %w : )mlir" +
+         x + ", " + w + ") outs(%zeros : " + y + ") -> " + y + "\n  return %y : " + y + "\n}\n";
+}
+
+// From one row to many, and neither extent a multiple of a register tile.
+TEST(Determinism, ProjectionsWithAnyNumberOfThreads) {
+  constexpr int64_t outputs = 331, inputs = 517;
+  for (const std::string &variant : hostVariants()) {
+    Program program;
+    program.add(projectionText("f32", outputs, inputs));
+    program.add(projectionText("bf16", outputs, inputs));
+    ASSERT_TRUE(program.compile(variant));
+    for (auto [type, name] : {std::pair(DType::F32, "project_f32"), {DType::BF16, "project_bf16"}})
+      for (int64_t rows : {1, 8, 31, 130}) {
+        Random random(28);
+        Array x = Array::uniform(type, {rows, inputs}, random);
+        Array w = Array::uniform(type, {outputs, inputs}, random);
+        Array first(DType::F32, {rows, outputs});
+        program.call(name, {&x, &w, &first}, 1);
+        for (int32_t threads : {2, 4, 3, 0}) {
+          Array again(DType::F32, {rows, outputs});
+          program.call(name, {&x, &w, &again}, threads);
+          EXPECT_TRUE(first.sameBits(again))
+              << variant << " " << name << " " << rows << " rows, " << threads << " threads";
+        }
+      }
+  }
+}
+
 // Several callers use one module at once, each with a context of its own.
 TEST(Determinism, ConcurrentCallers) {
   AttentionSpec spec;
@@ -68,21 +139,38 @@ TEST(Determinism, ConcurrentCallers) {
   EXPECT_EQ(different, 0);
 }
 
+// A whole decoder: its blocks with several tasks for each kernel, then one more token after them.
 TEST(Determinism, DecoderWithAnyNumberOfThreads) {
   Decoder *decoder = Decoder::shared();
   ASSERT_TRUE(decoder);
-  std::optional<Decoder::Call> first;
+  std::optional<Decoder::Call> first, firstStep;
   for (int32_t threads : {1, 2, 4, 1, 4}) {
-    Decoder::Call call = decoder->makeCall(2, 33, 40);
+    Decoder::Call call = decoder->makeCall(2, 133, 140);
     Random random(17);
-    for (int64_t i = 0; i < call.tokens.count(); ++i)
-      call.tokens.set(call.tokens.indexOf(i), double(random.integer(0, decoder->vocabulary() - 1)));
+    auto drawTokens = [&](Decoder::Call &call) {
+      for (int64_t i = 0; i < call.tokens.count(); ++i)
+        call.tokens.set(call.tokens.indexOf(i),
+                        double(random.integer(0, decoder->vocabulary() - 1)));
+    };
+    auto expectSame = [&](Decoder::Call &call, std::optional<Decoder::Call> &expected) {
+      if (!expected)
+        expected = call;
+      EXPECT_TRUE(call.logits.sameBits(expected->logits)) << threads;
+      for (size_t i = 0; i < call.caches.size(); ++i)
+        EXPECT_TRUE(call.caches[i].sameBits(expected->caches[i])) << threads << " cache " << i;
+    };
+    drawTokens(call);
     Outcome outcome = decoder->tryCall("prefill", call, threads);
     ASSERT_EQ(outcome.status, HEDDLE_OK) << outcome.message;
-    if (!first)
-      first = call;
-    EXPECT_TRUE(call.logits.sameBits(first->logits)) << threads;
-    for (size_t i = 0; i < call.caches.size(); ++i)
-      EXPECT_TRUE(call.caches[i].sameBits(first->caches[i])) << threads << " cache " << i;
+    expectSame(call, first);
+
+    Decoder::Call step = decoder->makeCall(2, 1, 140);
+    step.start = Array::constant(DType::I32, {2}, 133);
+    for (size_t i = 0; i < step.caches.size(); ++i)
+      step.caches[i] = call.caches[i].copy();
+    drawTokens(step);
+    outcome = decoder->tryCall("decode", step, threads);
+    ASSERT_EQ(outcome.status, HEDDLE_OK) << outcome.message;
+    expectSame(step, firstStep);
   }
 }

@@ -1,9 +1,14 @@
 //===- ThreadPoolTest.cpp - heddle_rt_parallel_for ------------------------===//
 
 #include "heddle/Runtime/ModuleRuntime.h"
+#include <algorithm>
 #include <atomic>
+#include <cstdio>
+#include <fstream>
 #include <gtest/gtest.h>
-#include <set>
+#include <mutex>
+#include <sched.h>
+#include <string>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -94,6 +99,150 @@ TEST(ThreadPoolTest, RunsDirectlyOnOneThread) {
   } here;
   heddle_rt_parallel_for(&ctx, 100, Here::run, &here);
   EXPECT_EQ(here.calls, 1);
+}
+
+// Chunks become smaller down to single tasks, so that the end of a job is shared by all.
+TEST(ThreadPoolTest, HandsOutSmallerAndSmallerChunks) {
+  heddle_context ctx = makeContext(4);
+  struct Chunks {
+    std::mutex mutex;
+    std::vector<std::pair<int64_t, int64_t>> all;
+    static void run(void *data, int64_t begin, int64_t end) {
+      auto *self = static_cast<Chunks *>(data);
+      std::lock_guard<std::mutex> lock(self->mutex);
+      self->all.emplace_back(begin, end);
+    }
+  } chunks;
+  heddle_rt_parallel_for(&ctx, 1000, Chunks::run, &chunks);
+  std::sort(chunks.all.begin(), chunks.all.end());
+  int64_t next = 0, single = 0, last = 1000;
+  for (auto [begin, end] : chunks.all) {
+    EXPECT_EQ(begin, next);
+    EXPECT_GT(end, begin);
+    EXPECT_LE(end - begin, last);
+    // Never more than a quarter of a thread's share of what was left.
+    EXPECT_LE(end - begin, std::max<int64_t>(1, (1000 - begin) / 16));
+    last = end - begin;
+    single += last == 1;
+    next = end;
+  }
+  EXPECT_EQ(next, 1000);
+  EXPECT_GE(single, 16);
+}
+
+// As much work in the first task as in all others: the thread that has it gets no other one. Every task waits until somebody is at work
+// on the first, so the outcome does not depend on timing.
+TEST(ThreadPoolTest, UnevenTasks) {
+  heddle_context ctx = makeContext(2);
+  struct Uneven {
+    std::atomic<int> others{0};
+    std::atomic<bool> begun{false};
+    static void run(void *data, int64_t begin, int64_t end) {
+      auto *self = static_cast<Uneven *>(data);
+      for (int64_t i = begin; i < end; ++i)
+        if (i == 0) {
+          EXPECT_EQ(end, 1) << "the first task shares its chunk";
+          self->begun = true;
+          while (self->others < 7)
+            std::this_thread::yield();
+        } else {
+          while (!self->begun)
+            std::this_thread::yield();
+          ++self->others;
+        }
+    }
+  } uneven;
+  heddle_rt_parallel_for(&ctx, 8, Uneven::run, &uneven);
+  EXPECT_EQ(uneven.others, 7);
+}
+
+TEST(ThreadPoolTest, MoreThreadsThanTasks) {
+  for (int64_t tasks : {2, 3, 5}) {
+    heddle_context ctx = makeContext(64);
+    for (int i = 0; i < 200; ++i) {
+      Counts counts(tasks);
+      heddle_rt_parallel_for(&ctx, tasks, Counts::run, &counts);
+      EXPECT_TRUE(counts.allAre(1)) << tasks;
+    }
+  }
+}
+
+/// Two tasks that wait for each other, so that a worker runs one of them, and where each ran.
+struct Meeting {
+  std::thread::id caller = std::this_thread::get_id();
+  std::atomic<int> arrived{0};
+  std::atomic<int> callerCPU{-1}, workerCPU{-1}, worker{0};
+  cpu_set_t workerMask;
+  static void run(void *data, int64_t, int64_t) {
+    auto *self = static_cast<Meeting *>(data);
+    if (std::this_thread::get_id() == self->caller) {
+      self->callerCPU = sched_getcpu();
+    } else {
+      self->workerCPU = sched_getcpu();
+      self->worker = int(gettid());
+      sched_getaffinity(0, sizeof(self->workerMask), &self->workerMask);
+    }
+    ++self->arrived;
+    while (self->arrived < 2)
+      std::this_thread::yield();
+  }
+};
+
+/// Waits until a thread of this process sleeps; false if it doesn't for 20 s.
+bool awaitSleep(int thread) {
+  for (int round = 0; round < 20000; ++round) {
+    std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
+    std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+    // "12 (name) S ...": the name may hold anything.
+    size_t end = text.rfind(')');
+    if (end != std::string::npos && text.compare(end, 3, ") S") == 0)
+      return true;
+    usleep(1000);
+  }
+  return false;
+}
+
+/// Lets a worker go to sleep on the processor of the caller, wakes it, and says what is wrong then.
+std::string wakeBesideTheCaller() {
+  cpu_set_t all, here;
+  if (sched_getaffinity(0, sizeof(all), &all) != 0)
+    return "no affinity mask";
+  CPU_ZERO(&here);
+  CPU_SET(sched_getcpu(), &here);
+  sched_setaffinity(0, sizeof(here), &here);
+  heddle_context ctx = makeContext(2);
+  Meeting first, second;
+  heddle_rt_parallel_for(&ctx, 2, Meeting::run, &first);
+  sched_setaffinity(first.worker, sizeof(here), &here);
+  if (!awaitSleep(first.worker))
+    return "the worker does not sleep";
+  sched_setaffinity(first.worker, sizeof(all), &all);
+  heddle_rt_parallel_for(&ctx, 2, Meeting::run, &second);
+  if (second.worker != first.worker)
+    return "another worker";
+  if (second.workerCPU == second.callerCPU)
+    return "worker and caller ran on one processor";
+  return CPU_EQUAL(&second.workerMask, &all) ? "" : "the worker's mask has changed";
+}
+
+// Linux wakes a thread where it ran last. In a child, whose pool has no workers from other tests.
+TEST(ThreadPoolTest, AWokenWorkerLeavesTheCallersProcessor) {
+  cpu_set_t all;
+  ASSERT_EQ(sched_getaffinity(0, sizeof(all), &all), 0);
+  if (CPU_COUNT(&all) < 2)
+    GTEST_SKIP() << "needs two processors";
+  for (int round = 0; round < 10; ++round) {
+    pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      std::string wrong = wakeBesideTheCaller();
+      fputs(wrong.c_str(), stderr);
+      _exit(wrong.empty() ? 0 : 1);
+    }
+    int status = -1;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+  }
 }
 
 struct Nested {
