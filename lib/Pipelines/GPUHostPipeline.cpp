@@ -58,6 +58,8 @@ void buildKernelsToGPUPipeline(OpPassManager &pm, const KernelsToGPUPipelineOpti
   addCleanup(entries);
   pm.addPass(createPlanWorkspacePass());
   pm.addPass(createLowerRuntimeChecksPass());
+  if (!simulated)
+    pm.addPass(createUploadConstantsPass());
   pm.addPass(createLowerGPULaunchesPass({simulated}));
 }
 

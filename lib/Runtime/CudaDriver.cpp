@@ -49,6 +49,8 @@ bool findFunctions(void *handle) {
       {&d.cuMemAlloc, "cuMemAlloc_v2", false},
       {&d.cuMemFree, "cuMemFree_v2", false},
       {&d.cuMemcpyHtoD, "cuMemcpyHtoD_v2", false},
+      {&d.cuMemcpyHtoDAsync, "cuMemcpyHtoDAsync_v2", false},
+      {&d.cuStreamSynchronize, "cuStreamSynchronize", false},
       {&d.cuMemcpyDtoH, "cuMemcpyDtoH_v2", false},
       {&d.cuStreamIsCapturing, "cuStreamIsCapturing", true},
       {&d.cuCtxGetId, "cuCtxGetId", true},

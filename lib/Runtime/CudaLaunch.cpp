@@ -3,7 +3,7 @@
 // How a launch finds its function:
 //   1. The context is the current one of the thread if that is on the tensors' device, else the
 //      device's primary context, which is current during the launch.
-//   2. kernel.loaded holds pairs (context, function), which are only ever added: readers need no
+//   2. kernel.loaded (and that of a constant, likewise) holds pairs (context, function), which are only ever added: readers need no
 //      lock. Contexts are told apart by the driver's number, since an address can come back.
 //   3. A context that is not there loads the image under a lock. That is not allowed while the
 //      stream is captured, so a call has to come before.
@@ -46,15 +46,21 @@ int32_t fail(heddle_context &ctx, const char *entry, const Driver &driver, const
   return HEDDLE_DEVICE_ERROR;
 }
 
+/// The driver, or a status.
+int32_t openDriver(heddle_context &ctx, const char *entry, const Driver *&driver) {
+  const char *problem = nullptr;
+  driver = cuda::openDriver(&problem);
+  if (driver)
+    return HEDDLE_OK;
+  Message(ctx) << entry << ": " << problem;
+  return HEDDLE_UNSUPPORTED_DEVICE;
+}
+
 /// The driver and the handle of a device, or a status.
 int32_t findDevice(heddle_context &ctx, const char *entry, int32_t ordinal, const Driver *&driver,
                    cuda::Device &device) {
-  const char *problem = nullptr;
-  driver = cuda::openDriver(&problem);
-  if (!driver) {
-    Message(ctx) << entry << ": " << problem;
-    return HEDDLE_UNSUPPORTED_DEVICE;
-  }
+  if (int32_t status = openDriver(ctx, entry, driver))
+    return status;
   int count = 0;
   if (cuda::Result result = driver->cuDeviceGetCount(&count))
     return fail(ctx, entry, *driver, "cuDeviceGetCount", result);
@@ -119,41 +125,59 @@ uint64_t identityOf(const Driver &driver, cuda::Context context) {
   return reinterpret_cast<uintptr_t>(context);
 }
 
-class KernelLoader {
+/// What is loaded once into each CUDA context: a kernel or a constant. `What` has
+///
+///     int32_t load(void *&object)          into the current context
+///     Message &nameIn(Message &message)
+///
+/// Not virtual: modules hold no C++ library.
+template <typename What> class Loader {
 public:
-  KernelLoader(heddle_context &ctx, const heddle_rt_kernel &kernel, const char *entry,
-               const Driver &driver)
-      : ctx(ctx), kernel(kernel), entry(entry), driver(driver) {}
+  Loader(heddle_context &ctx, const char *entry, const Driver &driver, heddle_rt_loaded *places)
+      : ctx(ctx), entry(entry), driver(driver), places(places) {}
 
-  int32_t find(cuda::Context context, cuda::Function &function) {
+  int32_t find(cuda::Context context, void *&object) {
     // No context has the number 0 here, which marks free places.
     uint64_t identity = identityOf(driver, context) + 1;
-    if (lookUp(identity, function))
+    if (lookUp(identity, object))
       return HEDDLE_OK;
     ScopedLock lock;
-    if (lookUp(identity, function))
+    if (lookUp(identity, object))
       return HEDDLE_OK;
-    for (heddle_rt_loaded *place = kernel.loaded; place != end(); ++place)
+    for (heddle_rt_loaded *place = places; place != end(); ++place)
       if (!place->context) {
-        if (int32_t status = load(function))
+        if (isCapturing()) {
+          what().nameIn(Message(ctx) << entry << ": ")
+              << " is not loaded on device " << ctx.device
+              << " yet, which is not possible while a stream is captured; call '" << entry
+              << "' once before the capture";
+          return HEDDLE_DEVICE_ERROR;
+        }
+        if (int32_t status = what().load(object))
           return status;
-        place->function = function;
+        place->object = object;
         __atomic_store_n(&place->context, identity, __ATOMIC_RELEASE);
         return HEDDLE_OK;
       }
-    Message(ctx) << entry << ": kernel '" << kernel.name << "' is in use in "
-                 << HEDDLE_RT_MAX_CONTEXTS << " CUDA contexts, which is the most";
+    what().nameIn(Message(ctx) << entry << ": ")
+        << " is in use in " << HEDDLE_RT_MAX_CONTEXTS << " CUDA contexts, which is the most";
     return HEDDLE_DEVICE_ERROR;
   }
 
-private:
-  heddle_rt_loaded *end() const { return kernel.loaded + HEDDLE_RT_MAX_CONTEXTS; }
+protected:
+  heddle_context &ctx;
+  const char *entry;
+  const Driver &driver;
 
-  bool lookUp(uint64_t identity, cuda::Function &function) const {
-    for (heddle_rt_loaded *place = kernel.loaded; place != end(); ++place) {
+private:
+  What &what() { return *static_cast<What *>(this); }
+  heddle_rt_loaded *end() const { return places + HEDDLE_RT_MAX_CONTEXTS; }
+
+  bool lookUp(uint64_t identity, void *&object) const {
+    for (heddle_rt_loaded *place = places; place != end(); ++place) {
       uint64_t found = __atomic_load_n(&place->context, __ATOMIC_ACQUIRE);
       if (found == identity) {
-        function = static_cast<cuda::Function>(place->function);
+        object = place->object;
         return true;
       }
       if (!found)
@@ -162,19 +186,29 @@ private:
     return false;
   }
 
-  int32_t load(cuda::Function &function) {
+  bool isCapturing() const {
     auto capture = cuda::NotCapturing;
     auto stream = static_cast<cuda::Stream>(ctx.stream);
-    if (driver.cuStreamIsCapturing && !driver.cuStreamIsCapturing(stream, &capture) &&
-        capture != cuda::NotCapturing) {
-      Message(ctx) << entry << ": kernel '" << kernel.name << "' is not loaded on device "
-                   << ctx.device << " yet, which is not possible while a stream is captured; call '"
-                   << entry << "' once before the capture";
-      return HEDDLE_DEVICE_ERROR;
-    }
+    return driver.cuStreamIsCapturing && !driver.cuStreamIsCapturing(stream, &capture) &&
+           capture != cuda::NotCapturing;
+  }
+
+  heddle_rt_loaded *places;
+};
+
+class KernelLoader : public Loader<KernelLoader> {
+public:
+  KernelLoader(heddle_context &ctx, const heddle_rt_kernel &kernel, const char *entry,
+               const Driver &driver)
+      : Loader(ctx, entry, driver, kernel.loaded), kernel(kernel) {}
+
+  Message &nameIn(Message &message) { return message << "kernel '" << kernel.name << "'"; }
+
+  int32_t load(void *&object) {
     cuda::Module module;
     if (cuda::Result result = driver.cuModuleLoadData(&module, kernel.image))
       return fail(ctx, entry, driver, "cuModuleLoadData", result, kernel.name);
+    cuda::Function function;
     const char *call = "cuModuleGetFunction";
     cuda::Result result = driver.cuModuleGetFunction(&function, module, kernel.name);
     if (result == cuda::Success && kernel.shared_bytes > defaultSharedBytes) {
@@ -182,16 +216,50 @@ private:
       result =
           driver.cuFuncSetAttribute(function, cuda::MaxDynamicSharedBytes, kernel.shared_bytes);
     }
+    object = function;
     if (result == cuda::Success)
       return HEDDLE_OK;
     driver.cuModuleUnload(module);
     return fail(ctx, entry, driver, call, result, kernel.name);
   }
 
-  heddle_context &ctx;
+private:
   const heddle_rt_kernel &kernel;
-  const char *entry;
-  const Driver &driver;
+};
+
+class ConstantLoader : public Loader<ConstantLoader> {
+public:
+  ConstantLoader(heddle_context &ctx, const void *data, int64_t bytes, heddle_rt_loaded *places,
+                 const char *entry, const Driver &driver)
+      : Loader(ctx, entry, driver, places), data(data), bytes(bytes) {}
+
+  Message &nameIn(Message &message) {
+    return message << "a constant tensor of " << bytes << " bytes";
+  }
+
+  /// The copy is complete before any stream can read it.
+  int32_t load(void *&object) {
+    cuda::Address address = 0;
+    // Addresses of empty tensors are not used, but no memory has 0 bytes.
+    if (cuda::Result result = driver.cuMemAlloc(&address, bytes ? size_t(bytes) : 1))
+      return fail(ctx, entry, driver, "cuMemAlloc of a constant tensor", result);
+    auto stream = static_cast<cuda::Stream>(ctx.stream);
+    const char *call = "cuMemcpyHtoDAsync of a constant tensor";
+    cuda::Result result = driver.cuMemcpyHtoDAsync(address, data, size_t(bytes), stream);
+    if (result == cuda::Success) {
+      call = "cuStreamSynchronize";
+      result = driver.cuStreamSynchronize(stream);
+    }
+    object = reinterpret_cast<void *>(address);
+    if (result == cuda::Success)
+      return HEDDLE_OK;
+    driver.cuMemFree(address);
+    return fail(ctx, entry, driver, call, result);
+  }
+
+private:
+  const void *data;
+  int64_t bytes;
 };
 
 } // namespace
@@ -212,22 +280,31 @@ extern "C" int32_t heddle_rt_find_chip(heddle_context *ctx, const char *entry, i
   return HEDDLE_OK;
 }
 
+extern "C" int32_t heddle_rt_find_constant(heddle_context *ctx, const void *data, int64_t bytes,
+                                           heddle_rt_loaded *loaded, const char *entry,
+                                           void **address) {
+  const Driver *driver;
+  if (int32_t status = openDriver(*ctx, entry, driver))
+    return status;
+  CurrentContext current(*ctx, entry, *driver);
+  if (current.status)
+    return current.status;
+  return ConstantLoader(*ctx, data, bytes, loaded, entry, *driver).find(current.context, *address);
+}
+
 int32_t heddle::rt::launchOnDevice(heddle_context &ctx, const heddle_rt_kernel &kernel,
                                    const char *entry, const uint32_t (&grid)[3], void **params) {
-  const char *problem = nullptr;
-  const Driver *driver = cuda::openDriver(&problem);
-  if (!driver) {
-    Message(ctx) << entry << ": " << problem;
-    return HEDDLE_UNSUPPORTED_DEVICE;
-  }
+  const Driver *driver;
+  if (int32_t status = openDriver(ctx, entry, driver))
+    return status;
   CurrentContext current(ctx, entry, *driver);
   if (current.status)
     return current.status;
-  cuda::Function function;
+  void *function;
   if (int32_t status = KernelLoader(ctx, kernel, entry, *driver).find(current.context, function))
     return status;
   cuda::Result result = driver->cuLaunchKernel(
-      function, grid[0], grid[1], grid[2], unsigned(kernel.threads), 1, 1,
-      unsigned(kernel.shared_bytes), static_cast<cuda::Stream>(ctx.stream), params, nullptr);
+      static_cast<cuda::Function>(function), grid[0], grid[1], grid[2], unsigned(kernel.threads), 1,
+      1, unsigned(kernel.shared_bytes), static_cast<cuda::Stream>(ctx.stream), params, nullptr);
   return result ? fail(ctx, entry, *driver, "cuLaunchKernel", result, kernel.name) : HEDDLE_OK;
 }

@@ -28,13 +28,3 @@ func.func @reads(%ctx: !llvm.ptr, %x: memref<?xi32>) {
   attn.require %ok, "x[0] is {0}" (%v : i32)
   return
 }
-
-// -----
-
-memref.global "private" constant @table : memref<2xf32> = dense<[1.0, 2.0]>
-// CHECK-LABEL: @table_reader
-func.func @table_reader(%ctx: !llvm.ptr) {
-  // expected-error @below {{constant tensors are in the host's memory, where kernels of a GPU can't read them; make this one an argument}}
-  %t = memref.get_global @table : memref<2xf32>
-  return
-}

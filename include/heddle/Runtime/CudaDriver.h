@@ -53,6 +53,8 @@ struct Driver {
   Result (*cuMemAlloc)(Address *address, size_t bytes);
   Result (*cuMemFree)(Address address);
   Result (*cuMemcpyHtoD)(Address to, const void *from, size_t bytes);
+  Result (*cuMemcpyHtoDAsync)(Address to, const void *from, size_t bytes, Stream stream);
+  Result (*cuStreamSynchronize)(Stream stream);
   Result (*cuMemcpyDtoH)(void *to, Address from, size_t bytes);
   Result (*cuStreamIsCapturing)(Stream stream, CaptureStatus *status); // optional
   Result (*cuCtxGetId)(Context context, unsigned long long *id);       // optional

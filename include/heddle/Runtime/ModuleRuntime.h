@@ -103,13 +103,13 @@ struct heddle_rt_kernel_argument {
   int32_t written;
 };
 
-/// A CUDA context that a kernel is loaded in, and its function there. All 0: a free place.
+/// A CUDA context that a kernel or constant is loaded in, and its function or address there. All 0: a free place.
 struct heddle_rt_loaded {
   uint64_t context;
-  void *function;
+  void *object;
 };
 
-/// CUDA contexts that one kernel can be loaded in.
+/// CUDA contexts that one kernel or constant can be loaded in.
 #define HEDDLE_RT_MAX_CONTEXTS 16
 
 struct heddle_sim_kernel;
@@ -152,6 +152,11 @@ int32_t heddle_rt_launch(heddle_context *ctx, const heddle_rt_kernel *kernel, co
 int32_t heddle_rt_check_launch(heddle_context *ctx, const heddle_rt_kernel *kernel,
                                const char *entry, const char *names, int64_t x, int64_t y,
                                int64_t z, void **params);
+
+/// Stores the address of a constant tensor in the memory of the context's CUDA device. The first call in a CUDA context copies it there
+/// and waits; the copy stays. `loaded` has HEDDLE_RT_MAX_CONTEXTS places, free at the start.
+int32_t heddle_rt_find_constant(heddle_context *ctx, const void *data, int64_t bytes,
+                                heddle_rt_loaded *loaded, const char *entry, void **address);
 
 /// Runs a kernel in the simulator. Part of modules with simulated code only; called by
 /// heddle_rt_launch, with the grid and parameters that it has accepted.

@@ -182,10 +182,33 @@ def VerifyDeviceEntriesPass : Pass<"verify-device-entries", "mlir::ModuleOp"> {
   let summary = "Check that all computing of the entries is in kernels of the tile dialect";
   let description = [{
     Input: entries as outline-kernels leaves them. A call of a private function, which holds an op that no kernel was built for, is an
-    error at that op; so is, unless the tensors are in the host's memory, what reads or writes a buffer, and a constant buffer.
+    error at that op; so is, unless the tensors are in the host's memory, what reads or writes a buffer.
   }];
   let options = [
     Option<"hostMemory", "host-memory", "bool", "false", "the host can read tensors: kernels are simulated">,
+  ];
+}
+
+def UploadConstantsPass : Pass<"upload-constants", "mlir::ModuleOp"> {
+  let summary = "Turn constant buffers of entries into copies in the device's memory";
+  let description = [{
+    Input: entries that return a status (lower-runtime-checks), for a CUDA device. Output: no entry uses `memref.get_global`; at its
+    start it asks the runtime for the address of each constant on the device, where the first call in a CUDA context copies it, and
+    returns early if that fails.
+
+    ```mlir
+    %t = memref.get_global @table : memref<2xf32>
+    // becomes
+    %status = llvm.call @heddle_rt_find_constant(%ctx, %data, %bytes, %places, %entry, %slot) : (...) -> i32
+    cf.cond_br %failed, ^return, ^rest
+    ^rest:
+    %address = llvm.load %slot : !llvm.ptr -> !llvm.ptr
+    %t = builtin.unrealized_conversion_cast ... : !llvm.struct<...> to memref<2xf32>
+    ```
+  }];
+  let statistics = [Statistic<"numUses", "uses", "Uses of constants replaced">];
+  let dependentDialects = [
+    "mlir::arith::ArithDialect", "mlir::cf::ControlFlowDialect", "mlir::LLVM::LLVMDialect", "mlir::memref::MemRefDialect"
   ];
 }
 

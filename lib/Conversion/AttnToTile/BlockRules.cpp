@@ -57,12 +57,8 @@ bool BlockRules::canCompute(Value tensor, ArrayRef<PlaceKind> at) {
   if (!type || count(at, PlaceKind::Row) > 1 || count(at, PlaceKind::Column) > 1)
     return false;
   Operation *op = tensor.getDefiningOp();
-  if (!group.contains(op)) {
-    // Constants that are no splat would have to be in the device's memory.
-    DenseElementsAttr constants;
-    return isTileElement(type.getElementType()) && !type.getElementType().isIndex() &&
-           (!op || !matchPattern(op, m_Constant(&constants)) || constants.isSplat());
-  }
+  if (!group.contains(op))
+    return isTileElement(type.getElementType()) && !type.getElementType().isIndex();
   bool columnsLast = !at.empty() && at.back() == PlaceKind::Column;
   auto all = [&](ValueRange operands) {
     return llvm::all_of(operands, [&](Value operand) { return canCompute(operand, at); });

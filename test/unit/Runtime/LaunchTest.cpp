@@ -163,4 +163,42 @@ TEST_F(LaunchTest, SaysWhenThereIsNoCode) {
   EXPECT_EQ(status, HEDDLE_INTERNAL);
 }
 
+TEST_F(LaunchTest, CopiesAConstantOncePerContext) {
+  const float data[] = {1, 2, 3};
+  heddle_rt_loaded places[HEDDLE_RT_MAX_CONTEXTS] = {};
+  ctx.stream = reinterpret_cast<void *>(0x55);
+  void *first = nullptr, *again = nullptr, *other = nullptr;
+  auto find = [&](void *&address) {
+    status = heddle_rt_find_constant(&ctx, data, sizeof(data), places, "f", &address);
+    return status == HEDDLE_OK ? "" : std::string(ctx.message);
+  };
+  set("capturing");
+  EXPECT_EQ(find(first),
+            "f: a constant tensor of 12 bytes is not loaded on device 1 yet, which is "
+            "not possible while a stream is captured; call 'f' once before the capture");
+  set("cuMemAlloc=1");
+  EXPECT_EQ(find(first), "f: cuMemAlloc of a constant tensor: CUDA_ERROR_INVALID_VALUE (invalid "
+                         "argument)");
+  set("cuMemcpyHtoDAsync=700");
+  log();
+  EXPECT_EQ(find(first),
+            "f: cuMemcpyHtoDAsync of a constant tensor: CUDA_ERROR_ILLEGAL_ADDRESS (an "
+            "illegal memory access was encountered)");
+  EXPECT_EQ(status, HEDDLE_DEVICE_ERROR);
+  EXPECT_THAT(log(), HasSubstr("cuMemFree"));
+  set("");
+  EXPECT_EQ(find(first), "");
+  EXPECT_THAT(log(), HasSubstr("cuMemAlloc 12\ncuMemcpyHtoDAsync 12, stream 0x55\n"
+                               "cuStreamSynchronize 0x55\n"));
+  EXPECT_EQ(static_cast<const float *>(first)[2], 3.0f);
+  set("capturing");
+  EXPECT_EQ(find(again), "");
+  EXPECT_EQ(again, first);
+  EXPECT_THAT(log(), Not(HasSubstr("cuMem")));
+  set("");
+  ctx.device = 0;
+  EXPECT_EQ(find(other), "");
+  EXPECT_NE(other, first);
+}
+
 } // namespace

@@ -188,6 +188,15 @@ API CUresult cuMemcpyHtoD_v2(uint64_t to, const void *from, size_t bytes) {
   return note("cuMemcpyHtoD", " %zu", bytes);
 }
 
+API CUresult cuMemcpyHtoDAsync_v2(uint64_t to, const void *from, size_t bytes, void *stream) {
+  memcpy((void *)(uintptr_t)to, from, bytes);
+  return note("cuMemcpyHtoDAsync", " %zu, stream %p", bytes, stream);
+}
+
+API CUresult cuStreamSynchronize(void *stream) {
+  return note("cuStreamSynchronize", " %p", stream);
+}
+
 API CUresult cuMemcpyDtoH_v2(void *to, uint64_t from, size_t bytes) {
   memcpy(to, (const void *)(uintptr_t)from, bytes);
   return note("cuMemcpyDtoH", " %zu", bytes);
