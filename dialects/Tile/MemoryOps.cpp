@@ -25,6 +25,10 @@ static LogicalResult verifyAccess(Operation *op, RankedTensorType tile, ViewType
 //===----------------------------------------------------------------------===//
 
 LogicalResult LoadOp::verify() {
+  if (std::optional<int64_t> ahead = getAhead(); ahead && *ahead < 1)
+    return emitOpError() << "expected 'ahead' to be at least 1, got " << *ahead;
+  if (getAhead() && getView().getType().getRank() != 2)
+    return emitOpError() << "expected a view of rank 2 for 'ahead', got " << getView().getType();
   return verifyAccess(*this, getType(), getView().getType(), getIndices());
 }
 

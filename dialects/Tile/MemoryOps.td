@@ -18,24 +18,30 @@ def Tile_LoadOp : Tile_Op<"load", [AttrSizedOperandSegments,
     Memory is not read outside of the view. Without `pad`, all elements of the
     tile must be inside; a load that is not has undefined behaviour.
 
+    `ahead` is a hint: the rows that are so many further down the view will be
+    loaded soon, in the same columns. CPUs begin to fetch them; rows past the end
+    of the view are not touched. Other targets have means of their own.
+
     | name | meaning |
     |---|---|
     | view | where to read |
     | indices | position of the tile's first element; one for each dimension |
     | pad | scalar for the elements outside |
+    | ahead | rows from a row of the tile to the one to be fetched; >= 1, for views of rank 2 |
     | result | tile of the view's rank and element type |
 
     Example:
 
     ```mlir
     %tile = tile.load %view[%i, %j] pad(%zero) : !tile.view<?x128xf16> -> tensor<64x128xf16>
+    %next = tile.load %view[%k, %j] ahead 64 : !tile.view<?x128xf16> -> tensor<64x128xf16>
     ```
   }];
   let arguments = (ins Arg<Tile_ViewType, "", [MemRead]>:$view, Variadic<Index>:$indices,
-                       Optional<Tile_MemoryElement>:$pad);
+                       Optional<Tile_MemoryElement>:$pad, OptionalAttr<I64Attr>:$ahead);
   let results = (outs Tile_MemoryTile:$result);
   let assemblyFormat = [{
-    $view `[` $indices `]` (`pad` `(` $pad^ `)`)? attr-dict `:`
+    $view `[` $indices `]` (`pad` `(` $pad^ `)`)? (`ahead` $ahead^)? attr-dict `:`
     custom<ViewTypeName>(type($view)) `->` type($result)
   }];
   let hasVerifier = 1;

@@ -40,6 +40,14 @@ constexpr BlockSizes gpuBlocks[] = {{64, 128, 64, 4},
 /// Queries of a one-token call: the rows of one matrix instruction.
 constexpr int64_t leastRows = 16;
 
+/// At most so many queries of a sequence are few: one step of decoding, or of checking a draft.
+constexpr int64_t mostFewQueries = 8;
+/// Keys of a block and of a chunk, for few queries on CPUs. A block of all heads is what is fetched ahead, and stays in a second-level
+/// cache; a chunk is what one task reads, so few of them would not divide well among threads.
+constexpr int64_t decodeBlockKeys = 32, decodeChunkKeys = 256;
+/// Tiles of a program for few queries are on its stack, too.
+constexpr int64_t mostDecodeBytes = 384 * 1024;
+
 static bool holds(const BlockSizes &row, const AttentionForm &form) {
   if (row.bits && row.bits != form.scoreType().getIntOrFloatBitWidth())
     return false;
@@ -88,20 +96,50 @@ static BlockSizes chooseForGPU(const AttentionForm &form, const GPUChip &chip) {
   return std::end(gpuBlocks)[-1];
 }
 
-/// From a table, or from a hint on the operation.
-static BlockSizes chooseBlocks(attn::AttentionOp op, const AttentionForm &form,
+/// From a table, or from the first two extents of a hint on the operation.
+static BlockSizes chooseBlocks(ArrayRef<int64_t> hint, const AttentionForm &form,
                                const GPUChip *chip) {
   BlockSizes chosen = chip ? chooseForGPU(form, *chip) : chooseForCPU(form);
+  if (hint.size() >= 2) {
+    chosen.queries = hint[0];
+    chosen.keys = hint[1];
+  }
+  return chosen;
+}
+
+/// Whether kernels for few queries can compute a form: on CPUs, if the type says how many queries and heads there are, and the tiles of
+/// a block of keys are not too large.
+static bool isForFewQueries(const AttentionForm &form, int64_t blockKeys) {
+  int64_t queries = form.type(AttentionPart::Query).getDimSize(1);
+  if (ShapedType::isDynamic(queries) || queries < 1 || queries > mostFewQueries ||
+      ShapedType::isDynamic(form.heads) || ShapedType::isDynamic(form.keyHeads))
+    return false;
+  // Queries, scores, weights and accumulators of a group; keys as they are and transposed, values. All are f32, in whole vectors.
+  auto padded = [](int64_t columns) { return llvm::alignTo(columns, 16); };
+  int64_t keyColumns = padded(form.keyDim), valueColumns = padded(form.valueDim);
+  int64_t ofGroup = keyColumns + 3 * padded(blockKeys) + 3 * valueColumns;
+  int64_t ofBlock = 2 * keyColumns + valueColumns;
+  return 4 * (form.groupHeads() * ofGroup + blockKeys * ofBlock) <= mostDecodeBytes;
+}
+
+/// The extents of `tile.config`; none without it, or if they are no extents of attention.
+static ArrayRef<int64_t> blockHint(attn::AttentionOp op) {
   auto config = op->getAttrOfType<tile::ConfigAttr>("tile.config");
   if (!config)
-    return chosen;
+    return {};
   ArrayRef<int64_t> block = config.getBlock();
   if (block.size() == 2)
-    return {chosen.headDim, block[0], block[1], config.getWarps().value_or(chosen.warps)};
-  op.emitWarning()
-      << "expected the block of 'tile.config' to have 2 extents, queries and keys, got "
-      << block.size() << "; it is ignored";
-  return chosen;
+    return block;
+  if (block.size() == 3) {
+    if (block[2] % block[1] == 0)
+      return block;
+    op.emitWarning() << "expected the chunk of keys of 'tile.config' to be a multiple of its block "
+                     << "of keys, got " << block[2] << " and " << block[1] << "; it is ignored";
+    return {};
+  }
+  op.emitWarning() << "expected the block of 'tile.config' to have 2 extents, queries and keys, or "
+                   << "3 with the keys of a chunk, got " << block.size() << "; it is ignored";
+  return {};
 }
 
 AttentionForm::AttentionForm(attn::AttentionOp op, const KernelTarget &target)
@@ -139,11 +177,30 @@ AttentionForm::AttentionForm(attn::AttentionOp op, const KernelTarget &target)
     hasAddedKeys = op.getKvLen() && AddedKeys::match(op.getKvLen());
     limitsKeys = op.getKvLen() != nullptr;
   }
-  BlockSizes blocks = chooseBlocks(op, *this, target.chip);
+  auto headsOf = [&](Part part) { return type(part).getDimSize(2); };
+  heads = headsOf(Part::Query);
+  keyHeads = headsOf(ShapedType::isDynamic(headsOf(Part::Key)) ? Part::Value : Part::Key);
+  ArrayRef<int64_t> hint = blockHint(op);
+  BlockSizes blocks = chooseBlocks(hint, *this, target.chip);
+  if (auto config = op->getAttrOfType<tile::ConfigAttr>("tile.config"); config && !hint.empty())
+    blocks.warps = config.getWarps().value_or(blocks.warps);
   blockQueries = blocks.queries;
   blockKeys = blocks.keys;
   if (blocks.warps)
     warps = blocks.warps;
+  // A hint without a chunk asks for blocks of queries.
+  if (!target.chip && hint.size() != 2) {
+    int64_t fewQueriesBlock = hint.empty() ? decodeBlockKeys : hint[1];
+    if (isForFewQueries(*this, fewQueriesBlock)) {
+      blockQueries = type(Part::Query).getDimSize(1);
+      blockKeys = fewQueriesBlock;
+      chunkKeys = hint.empty() ? decodeChunkKeys : hint[2];
+      int64_t keys = type(Part::Key).getDimSize(1);
+      if (ShapedType::isDynamic(keys))
+        keys = type(Part::Value).getDimSize(1);
+      hasOneChunk = !ShapedType::isDynamic(keys) && keys <= chunkKeys;
+    }
+  }
 }
 
 Type AttentionForm::scoreType() const {
@@ -173,7 +230,9 @@ Attribute AttentionForm::key() const {
   SmallVector<int64_t> numbers{
       keyDim,       valueDim,   blockQueries, blockKeys,         left,
       right,        keyColumns, valueColumns, warps.value_or(0), int64_t(precision),
-      hasAddedKeys, limitsKeys, globalKeys};
+      hasAddedKeys, limitsKeys, globalKeys,   chunkKeys,         hasOneChunk};
+  if (isDecode())
+    numbers.append({heads, keyHeads});
   SmallVector<Attribute> parts;
   for (RankedTensorType type : types)
     parts.push_back(type ? Attribute(TypeAttr::get(tile::getKernelArgumentType(type)))

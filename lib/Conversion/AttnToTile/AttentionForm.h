@@ -49,6 +49,11 @@ struct AttentionForm {
   bool isLeftBounded() const { return left >= 0; }
   bool isRightBounded() const { return right >= 0; }
 
+  /// Whether there are few queries, whose kernels split the keys into chunks; see DecodeKernel.h.
+  bool isDecode() const { return chunkKeys != 0; }
+  /// Query heads of a key head, where both numbers are static.
+  int64_t groupHeads() const { return heads / keyHeads; }
+
   llvm::SmallVector<mlir::Type> argumentTypes() const;
   /// Equal for forms that share a kernel.
   mlir::Attribute key() const;
@@ -59,6 +64,12 @@ struct AttentionForm {
   int64_t blockQueries, blockKeys;
   /// Columns of the tiles of keys and of values: the head dimensions, on GPUs filled up to a multiple of 16.
   int64_t keyColumns, valueColumns;
+  /// Static numbers of heads; dynamic where they are not.
+  int64_t heads, keyHeads;
+  /// Keys of a program if there are few queries, a multiple of blockKeys; 0 for other forms.
+  int64_t chunkKeys = 0;
+  /// Whether one chunk has all keys that there can be.
+  bool hasOneChunk = false;
   /// Of a CTA; none on CPUs.
   std::optional<int64_t> warps;
   tile::DotPrecision precision;

@@ -1,18 +1,7 @@
 //===- AttentionKernel.cpp - builds the kernel of softmax attention -------===//
 //
-// A program computes a block of queries of one head, by an online softmax (arXiv 2307.08691) over blocks of keys:
-//
-//   acc = 0   m = lowest   l = 0                 accumulator, running maximum, running sum; m is scaled, in base 2
-//   for each block of keys that some query of the block sees:
-//     s   = scores(Q K^T)                        AttentionScores: factor s is log2 of the weights
-//     m'  = max(m, factor rowmax(s))
-//     w   = 2^(factor s - m')
-//     a   = 2^(m - m')                           exactly 1 where the maximum stays
-//     acc = a acc + w V     l = a l + rowsum(w)     m = m'
-//   O   = acc / (l + 2^(sink - m))     lse = ln2 m + ln l     max = ln2 m     sink mass = 2^(sink - m) / (l + 2^(sink - m))
-//
-// m starts from the lowest finite number, which a row keeps that has seen no key, or only scores of -inf. With -inf there would be
-// -inf - -inf: so w = 2^(-inf - m') = 0 and a = 1 for such a row, and a = 0 when its first key comes, without a case for them.
+// A program computes a block of queries of one head, by an online softmax (AttentionSoftmax.cpp; arXiv 2307.08691) over blocks of keys
+// that some query of the block sees. AttentionScores gives their scores.
 //
 // Keys are walked in ranges. With firstPosition p0 and lastPosition p1 of the queries, and a window [left, right]:
 //
@@ -27,32 +16,15 @@
 
 #include "AttentionKernel.h"
 #include "AttentionScores.h"
+#include "AttentionSoftmax.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "llvm/Support/MathExtras.h"
-#include <limits>
 
 using namespace mlir;
 using namespace heddle;
 
 using Part = AttentionPart;
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr double noMaximum = std::numeric_limits<float>::lowest();
-
 namespace {
-
-/// What the loop over keys carries.
-struct RunningSoftmax {
-  Tile acc, maximum, sum;
-};
-
-/// The sink's part of a row. Terms are relative to M = max(m, sink), so that none overflows.
-struct SinkTerms {
-  Tile sink;        // scaled, in base 2
-  Tile decay;       // 2^(m - M)
-  Tile weight;      // 2^(sink - M)
-  Tile denominator; // l 2^(m - M) + 2^(sink - M)
-};
 
 struct KeyRange {
   Index begin, fullBegin, fullEnd, end;
@@ -61,7 +33,8 @@ struct KeyRange {
 class AttentionKernel {
 public:
   AttentionKernel(TileEmitter &emit, const AttentionForm &form, ValueRange arguments)
-      : emit(emit), form(form), block(locate(arguments)), scores(emit, form, block) {}
+      : emit(emit), form(form), block(locate(arguments)), scores(emit, form, block),
+        softmax(emit, form, form.blockQueries) {}
 
   void run() {
     Value queryRows = rowsOf(Part::Query, block.head, block.queries, form.keyDim);
@@ -72,9 +45,7 @@ public:
                         /*padded=*/true)
                   .to(form.scoreType());
 
-    RunningSoftmax state{emit.filled({form.blockQueries, form.valueColumns}, 0.0),
-                         emit.filled(form.blockQueries, noMaximum),
-                         emit.filled(form.blockQueries, 0.0)};
+    RunningSoftmax state = softmax.start();
     KeyRange range = visibleKeys();
     if (block.globalEnd)
       state = visit(emit.index(0), *block.globalEnd, KeyBlock::Global, state);
@@ -93,10 +64,6 @@ private:
   RunningSoftmax visit(Index begin, Index end, KeyBlock kind, const RunningSoftmax &before);
   RunningSoftmax step(Index key, KeyBlock kind, const RunningSoftmax &before);
   void store(const RunningSoftmax &after);
-  void storeStatistics(const RunningSoftmax &after, const std::optional<SinkTerms> &terms);
-  std::optional<SinkTerms> sinkTerms(const RunningSoftmax &after);
-  Tile inverseDenominator(const RunningSoftmax &after, const std::optional<SinkTerms> &terms);
-  Tile sinkMass(const SinkTerms &terms);
 
   Value rowsOf(Part part, Index head, Index extent, int64_t columns) {
     return emit.rowsOf(block[part], block.batch, head, extent, columns);
@@ -107,6 +74,7 @@ private:
   Value added; // to the lengths, if there is such a number
   AttentionBlock block;
   AttentionScores scores;
+  AttentionSoftmax softmax;
   Value keyRows, valueRows, zero, queries;
 };
 
@@ -200,76 +168,26 @@ RunningSoftmax AttentionKernel::step(Index key, KeyBlock kind, const RunningSoft
       emit.dotTransposed(emit.tile(queries), keyTile.to(form.scoreType()),
                          emit.filled({form.blockQueries, form.blockKeys}, 0.0), form.precision);
   Tile s = scores.apply(products, key, kind);
-  double factor = scores.factor();
-
-  Tile blockMaximum = emit.rowMax(s);
-  Tile maximum = max(before.maximum, blockMaximum * factor);
-  Tile weights = exp2(fma(s, s.constant(factor), emit.repeatColumn(-maximum, form.blockKeys)));
-  Tile decay = exp2(before.maximum - maximum);
-
-  Tile sum = fma(before.sum, decay, emit.rowSum(weights));
-  Tile acc = before.acc * emit.repeatColumn(decay, form.valueColumns);
-  Tile valueTile = load(valueRows, form.valueDim, form.valueColumns);
-  Type weightType = form.weightType();
-  return {emit.dot(weights.to(weightType), valueTile.to(weightType), acc, form.precision), maximum,
-          sum};
-}
-
-std::optional<SinkTerms> AttentionKernel::sinkTerms(const RunningSoftmax &after) {
-  if (!form.has(Part::Sinks))
-    return std::nullopt;
-  Tile sink = emit.loadSplat(block[Part::Sinks], ValueRange(block.head), form.blockQueries)
-                  .to(emit.getF32Type()) *
-              llvm::numbers::log2e;
-  Tile larger = max(after.maximum, sink);
-  Tile decay = exp2(after.maximum - larger);
-  Tile weight = exp2(sink - larger);
-  return SinkTerms{sink, decay, weight, after.sum * decay + weight};
-}
-
-/// 1 / (l + 2^(sink - m)), and 0 for rows that see no key. A sink of +inf takes all weight.
-Tile AttentionKernel::inverseDenominator(const RunningSoftmax &after,
-                                         const std::optional<SinkTerms> &terms) {
-  Tile l = after.sum, m = after.maximum;
-  if (!terms)
-    return select(equal(l, 0.0), l.constant(0.0), 1.0 / l);
-  Tile inverse = terms->decay / terms->denominator;
-  Tile none = select(equal(m, noMaximum), l.constant(0.0), inverse);
-  return select(equal(terms->sink, infinity), l.constant(0.0), none);
-}
-
-/// 2^(sink - m) / (l + 2^(sink - m)): 1 for rows that see no key, but a sink of -inf takes nothing.
-Tile AttentionKernel::sinkMass(const SinkTerms &terms) {
-  Tile share = terms.weight / terms.denominator;
-  share = select(equal(terms.sink, infinity), share.constant(1.0), share);
-  return select(equal(terms.sink, -infinity), share.constant(0.0), share);
+  return softmax.add(before, s, scores.factor(), [&] {
+    return load(valueRows, form.valueDim, form.valueColumns);
+  });
 }
 
 void AttentionKernel::store(const RunningSoftmax &after) {
-  std::optional<SinkTerms> terms = sinkTerms(after);
-  Tile output = after.acc * emit.repeatColumn(inverseDenominator(after, terms), form.valueColumns);
-  Value rows = rowsOf(Part::Output, block.head, block.queries, form.valueDim);
-  Tile rounded = output.to(form.type(Part::Output).getElementType());
-  tile::StoreOp::create(emit, rounded, rows, ValueRange{block.firstQuery, zero});
-  storeStatistics(after, terms);
-}
-
-void AttentionKernel::storeStatistics(const RunningSoftmax &after,
-                                      const std::optional<SinkTerms> &terms) {
-  auto storeRows = [&](Part part, Tile rows) {
+  std::optional<Tile> sinks;
+  if (form.has(Part::Sinks))
+    sinks = emit.loadSplat(block[Part::Sinks], ValueRange(block.head), form.blockQueries)
+                .to(emit.getF32Type());
+  softmax.finish(after, sinks, [&](Part part, Tile rows) {
+    if (part == Part::Output) {
+      Value view = rowsOf(part, block.head, block.queries, form.valueDim);
+      tile::StoreOp::create(emit, rows, view, ValueRange{block.firstQuery, zero});
+      return;
+    }
     Value view = tile::ViewOp::create(emit, block[part], ValueRange{block.batch, block.head},
                                       ArrayRef<int64_t>{2});
     tile::StoreOp::create(emit, rows, view, ValueRange(block.firstQuery));
-  };
-  Tile m = after.maximum;
-  // ln 0 = -inf, so rows that see no key need no case of their own.
-  if (form.has(Part::Lse))
-    storeRows(Part::Lse, fma(m, m.constant(llvm::numbers::ln2), log(after.sum)));
-  if (form.has(Part::MaxLogit))
-    storeRows(Part::MaxLogit,
-              select(equal(m, noMaximum), m.constant(-infinity), m * llvm::numbers::ln2));
-  if (form.has(Part::SinkMass))
-    storeRows(Part::SinkMass, sinkMass(*terms));
+  });
 }
 
 /// For each head, 2 (dk + dv) for each query and key that lengths and positions do not part; a mask is data.

@@ -6,8 +6,8 @@
 //   s = s - slope |p - j| + bias
 //   s = -inf   where key j is not visible from position p
 //
-// A tile has rows r = 0, 1, ... and columns c = 0, 1, ...; p - j is the same as (firstPosition - key) + r - c. So rules about positions
-// compare c with a number per row, and these numbers are small however long a sequence is.
+// A tile has rows r = 0, 1, ... and columns c = 0, 1, ...; p - j is the same as (firstPosition - key) + r - c, without r where rows are
+// heads. So rules about positions compare c with a number per row, and these numbers are small however long a sequence is.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,22 +28,27 @@ double AttentionScores::factor() const {
   return llvm::numbers::log2e * (holdsScale() ? form.scale : 1.0);
 }
 
+Tile AttentionScores::positions(Index first) {
+  return rows == ScoreRows::Heads ? emit.splat(first, shape) : emit.iota(shape, 0, first);
+}
+
 /// A tile of bias or mask, with dimensions of extent 1 repeated.
 Tile AttentionScores::loadScores(AttentionPart part, Index key) {
-  auto isBroadcast = [&](unsigned dim) { return form.isBroadcast(part, dim); };
-  SmallVector<Value> fixed{isBroadcast(0) ? emit.index(0) : block.batch,
-                           isBroadcast(1) ? emit.index(0) : block.head};
+  Value start[] = {block.batch, block.head, block.firstQuery, key};
+  unsigned rowDim = rows == ScoreRows::Heads ? 1 : 2;
+  SmallVector<Value> fixed, position;
   SmallVector<int64_t> kept, extents;
-  SmallVector<Value> position;
-  Index start[] = {block.firstQuery, key};
-  for (unsigned dim : {2, 3}) {
-    if (isBroadcast(dim)) {
+  for (unsigned dim = 0; dim < 4; ++dim) {
+    bool isColumn = dim == 3;
+    if (form.isBroadcast(part, dim)) {
       fixed.push_back(emit.index(0));
-      continue;
+    } else if (dim == rowDim || isColumn) {
+      kept.push_back(dim);
+      extents.push_back(shape[isColumn]);
+      position.push_back(start[dim]);
+    } else {
+      fixed.push_back(start[dim]);
     }
-    kept.push_back(dim);
-    extents.push_back(shape[dim - 2]);
-    position.push_back(start[dim - 2]);
   }
   if (kept.empty())
     return emit.loadSplat(block[part], fixed, shape);
@@ -52,20 +57,37 @@ Tile AttentionScores::loadScores(AttentionPart part, Index key) {
   Tile loaded = emit.load(view, position, extents, /*padded=*/true);
   if (kept.size() == 2)
     return loaded;
-  return kept.front() == 2 ? emit.repeatColumn(loaded, shape[1]) : emit.repeatRow(loaded, shape[0]);
+  return kept.front() == 3 ? emit.repeatRow(loaded, shape[0]) : emit.repeatColumn(loaded, shape[1]);
+}
+
+/// The slope of each row.
+Tile AttentionScores::loadSlopes() {
+  SmallVector<Value> fixed;
+  if (form.type(AttentionPart::AlibiSlopes).getRank() == 2)
+    fixed.push_back(block.batch);
+  Value slopes = block[AttentionPart::AlibiSlopes];
+  if (rows == ScoreRows::Queries) {
+    fixed.push_back(block.head);
+    return emit.loadSplat(slopes, fixed, shape);
+  }
+  int64_t headDim = fixed.size();
+  Value view = tile::ViewOp::create(emit, slopes, fixed, headDim);
+  Tile ofHeads = emit.load(view, ValueRange(block.head), shape[0], /*padded=*/false);
+  return emit.repeatColumn(ofHeads, shape[1]);
 }
 
 /// |p - j| as floats.
 Tile AttentionScores::distances(Index key) {
-  Tile rows = emit.toFloat(emit.iota(shape, 0, block.firstPosition - key));
-  return abs(rows - emit.toFloat(emit.iota(shape, 1, emit.index(0))));
+  Tile relative = emit.toFloat(positions(block.firstPosition - key));
+  return abs(relative - emit.toFloat(emit.iota(shape, 1, emit.index(0))));
 }
 
 /// A window that begins so far left of its query that blocks before it, and its first blocks, end left of it, too.
 bool AttentionScores::mayLackKeys(KeyBlock kind) const {
   if (kind == KeyBlock::Global)
     return form.left < form.blockKeys - 2;
-  return kind == KeyBlock::Last || (kind == KeyBlock::First && form.left < reachOfFirst());
+  return kind == KeyBlock::Last || kind == KeyBlock::Any ||
+         (kind == KeyBlock::First && form.left < reachOfFirst());
 }
 
 Tile AttentionScores::isBelow(Tile columns, Index end) {
@@ -90,9 +112,9 @@ std::optional<Tile> AttentionScores::visible(Index key, KeyBlock kind) {
   bool isFirst = kind == KeyBlock::First;
   bool needsRight = !isFirst || form.left + form.right < reachOfFirst();
   if (form.isRightBounded() && needsRight)
-    require(atMost(column, emit.iota(shape, 0, first + form.right)));
-  if (isFirst) {
-    Tile isNear = atMost(emit.iota(shape, 0, first - form.left), column);
+    require(atMost(column, positions(first + form.right)));
+  if (isFirst || (kind == KeyBlock::Any && form.isLeftBounded())) {
+    Tile isNear = atMost(positions(first - form.left), column);
     if (form.globalKeys)
       isNear = either(isNear, isBelow(column, emit.index(form.globalKeys) - key));
     require(isNear);
@@ -108,15 +130,12 @@ Tile AttentionScores::apply(Tile products, Index key, KeyBlock kind) {
   if (!holdsScale())
     s = form.softcap ? tanh(s * (form.scale / *form.softcap)) * *form.softcap : s * form.scale;
   if (form.score) {
-    Tile query = emit.iota(shape, 0, block.firstPosition), keys = emit.iota(shape, 1, key);
-    s = emitScoreRegion(emit, *form.score, s, {s, block.batch, block.head, query, keys});
+    Tile query = positions(block.firstPosition), keys = emit.iota(shape, 1, key);
+    Value head = rows == ScoreRows::Heads ? Value(emit.iota(shape, 0, block.head)) : block.head;
+    s = emitScoreRegion(emit, *form.score, s, {s, block.batch, head, query, keys});
   }
-  if (form.has(AttentionPart::AlibiSlopes)) {
-    SmallVector<Value> position{block.head};
-    if (form.type(AttentionPart::AlibiSlopes).getRank() == 2)
-      position.insert(position.begin(), block.batch);
-    s = s - emit.loadSplat(block[AttentionPart::AlibiSlopes], position, shape) * distances(key);
-  }
+  if (form.has(AttentionPart::AlibiSlopes))
+    s = s - loadSlopes() * distances(key);
   if (form.has(AttentionPart::Bias))
     s = s + loadScores(AttentionPart::Bias, key).to(emit.getF32Type());
   if (std::optional<Tile> isVisible = visible(key, kind))

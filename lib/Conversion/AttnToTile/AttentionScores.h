@@ -8,12 +8,15 @@
 
 namespace heddle {
 
-/// The block of queries that a program computes, with the kernel's arguments.
+/// What the rows of a tile of scores are: queries of one head, or one query in consecutive heads.
+enum class ScoreRows { Queries, Heads };
+
+/// The rows of scores that a program computes at once, with the kernel's arguments.
 struct AttentionBlock {
   mlir::Value operator[](AttentionPart part) const { return arguments[unsigned(part)]; }
 
   std::array<mlir::Value, numAttentionParts> arguments;
-  Index batch, head, keyHead;
+  Index batch, head, keyHead; ///< of heads, the first one
   /// Rows of the tensors, and the block's first.
   Index queries, keys, firstQuery;
   /// The position p = i + (kv_len - Lq) of the first and the last query.
@@ -22,14 +25,16 @@ struct AttentionBlock {
   std::optional<Index> globalEnd;
 };
 
-/// Where a block of keys is: before globalEnd, at the left end of a window, where all queries see all of it, or behind that.
-enum class KeyBlock { Global, First, Inside, Last };
+/// Where a block of keys is: before globalEnd, at the left end of a window, where all queries see all of it, or behind that; or anywhere.
+enum class KeyBlock { Global, First, Inside, Last, Any };
 
 /// Turns raw products into scores that a softmax is taken of.
 class AttentionScores {
 public:
-  AttentionScores(TileEmitter &emit, const AttentionForm &form, const AttentionBlock &block)
-      : emit(emit), form(form), block(block), shape{form.blockQueries, form.blockKeys} {}
+  AttentionScores(TileEmitter &emit, const AttentionForm &form, const AttentionBlock &block,
+                  ScoreRows rows = ScoreRows::Queries)
+      : emit(emit), form(form), block(block), rows(rows),
+        shape{rows == ScoreRows::Heads ? form.groupHeads() : form.blockQueries, form.blockKeys} {}
 
   /// log2 of a weight, up to the maximum's, is this factor times the score; it is > 0. Without other terms, it holds the scale.
   double factor() const;
@@ -43,6 +48,9 @@ public:
 private:
   bool holdsScale() const;
   Tile loadScores(AttentionPart part, Index key);
+  Tile loadSlopes();
+  /// `first` for the first row, and one more for each next query.
+  Tile positions(Index first);
   Tile distances(Index key);
   /// The last key of a block at the left end of a window is at most this far right of where the first query's window begins.
   int64_t reachOfFirst() const { return form.blockQueries + form.blockKeys - 3; }
@@ -52,6 +60,7 @@ private:
   TileEmitter &emit;
   const AttentionForm &form;
   const AttentionBlock &block;
+  ScoreRows rows;
   llvm::SmallVector<int64_t, 2> shape;
 };
 

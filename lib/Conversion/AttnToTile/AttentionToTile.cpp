@@ -1,6 +1,7 @@
 //===- AttentionToTile.cpp - softmax attention as a dispatch --------------===//
 
 #include "AttentionKernel.h"
+#include "DecodeKernel.h"
 #include "Patterns.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -122,8 +123,6 @@ struct AttentionToTile : OpRewritePattern<AttentionOp> {
     if (failed(verifyTaken(op, form, rewriter)))
       return failure();
     ImplicitLocOpBuilder b(op.getLoc(), rewriter);
-    tile::KernelOp kernel = kernels.lookupOrBuild(
-        form.key(), rewriter, [&] { return buildAttentionKernel(rewriter, op.getLoc(), form); });
     Value lengths = op.getKvLen(), added;
     if (form.hasAddedKeys) {
       AddedKeys parts = *AddedKeys::match(lengths);
@@ -134,34 +133,91 @@ struct AttentionToTile : OpRewritePattern<AttentionOp> {
     }
     AttentionChecks(b, op, lengths, added).emit();
 
-    // As many programs as blocks of queries in all heads of the batch.
-    auto extent = [&](Value tensor, int64_t dim) {
-      return b.createOrFold<tensor::DimOp>(tensor, dim);
-    };
-    Value blocks = b.createOrFold<arith::CeilDivUIOp>(
-        extent(op.getQuery(), 1), arith::ConstantIndexOp::create(b, form.blockQueries));
-    Value heads = b.createOrFold<arith::MulIOp>(extent(op.getQuery(), 0), extent(op.getQuery(), 2));
-    Value programs = b.createOrFold<arith::MulIOp>(blocks, heads);
-    Value one = arith::ConstantIndexOp::create(b, 1);
-
-    SmallVector<Value> ins, outs;
-    for (Value operand : op->getOperands())
-      ins.push_back(operand == op.getKvLen() ? lengths : operand);
-    if (added)
-      ins.push_back(added);
+    SmallVector<Value> outs;
     Value query = op.getQuery();
     outs.push_back(
         emptyLike(b, op.getOutput(), {{query, 0}, {query, 1}, {query, 2}, {op.getValue(), 3}}));
     for (Value statistic : op.getStatistics())
       outs.push_back(emptyLike(b, statistic, {{query, 0}, {query, 2}, {query, 1}}));
-    auto dispatch =
-        tile::DispatchOp::create(b, ValueRange(outs).getTypes(), FlatSymbolRefAttr::get(kernel),
-                                 programs, one, one, ins, outs);
-    rewriter.replaceOp(op, dispatch.getResults());
+    if (form.isDecode()) {
+      rewriter.replaceOp(op, dispatchDecode(op, form, rewriter, b, outs));
+      return success();
+    }
+    SmallVector<Value> ins;
+    for (Value operand : op->getOperands())
+      ins.push_back(operand == op.getKvLen() ? lengths : operand);
+    if (added)
+      ins.push_back(added);
+    tile::KernelOp kernel = kernels.lookupOrBuild(
+        form.key(), rewriter, [&] { return buildAttentionKernel(rewriter, op.getLoc(), form); });
+    // As many programs as blocks of queries in all heads of the batch.
+    Value blocks =
+        b.createOrFold<arith::CeilDivUIOp>(extent(b, query, 1), number(b, form.blockQueries));
+    Value heads = b.createOrFold<arith::MulIOp>(extent(b, query, 0), extent(b, query, 2));
+    Value programs = b.createOrFold<arith::MulIOp>(blocks, heads);
+    rewriter.replaceOp(op, dispatch(b, kernel, programs, ins, outs));
     return success();
   }
 
 private:
+  static Value extent(ImplicitLocOpBuilder &b, Value tensor, int64_t dim) {
+    return b.createOrFold<tensor::DimOp>(tensor, dim);
+  }
+  static Value number(ImplicitLocOpBuilder &b, int64_t value) {
+    return arith::ConstantIndexOp::create(b, value);
+  }
+
+  static SmallVector<Value> dispatch(ImplicitLocOpBuilder &b, tile::KernelOp kernel, Value programs,
+                                     ValueRange ins, ValueRange outs) {
+    Value one = number(b, 1);
+    auto op = tile::DispatchOp::create(b, outs.getTypes(), FlatSymbolRefAttr::get(kernel), programs,
+                                       one, one, ins, outs);
+    return SmallVector<Value>(op->result_begin(), op->result_end());
+  }
+
+  static SmallVector<Value> operands(AttentionOp op, ArrayRef<AttentionPart> parts) {
+    Value all[] = {op.getQuery(), op.getKey(),   op.getValue(), op.getBias(),
+                   op.getMask(),  op.getSinks(), op.getKvLen(), op.getAlibiSlopes()};
+    return llvm::map_to_vector(parts, [&](AttentionPart part) { return all[unsigned(part)]; });
+  }
+
+  /// The kernels of few queries: chunks of keys, then their merge.
+  SmallVector<Value> dispatchDecode(AttentionOp op, const AttentionForm &form,
+                                    PatternRewriter &rewriter, ImplicitLocOpBuilder &b,
+                                    ArrayRef<Value> outs) const {
+    Value batch = extent(b, op.getQuery(), 0), keys = extent(b, op.getKey(), 1);
+    Value chunks = b.createOrFold<arith::CeilDivUIOp>(keys, number(b, form.chunkKeys));
+    SmallVector<Value> partial;
+    for (RankedTensorType type : partialTypes(form)) {
+      SmallVector<Value> extents;
+      if (type.isDynamicDim(0))
+        extents.push_back(batch);
+      if (type.isDynamicDim(1))
+        extents.push_back(chunks);
+      partial.push_back(
+          tensor::EmptyOp::create(b, type.getShape(), type.getElementType(), extents));
+    }
+    Value ofHeads = b.createOrFold<arith::MulIOp>(batch, number(b, form.keyHeads));
+    tile::KernelOp kernel = kernels.lookupOrBuild(
+        form.key(), rewriter, [&] { return buildDecodeKernel(rewriter, op.getLoc(), form); });
+    SmallVector<Value> ins = operands(op, decodeInputs(form));
+    if (form.hasOneChunk) {
+      llvm::append_range(partial, outs);
+      SmallVector<Value> results = dispatch(b, kernel, ofHeads, ins, partial);
+      results.erase(results.begin(), results.begin() + 2);
+      return results;
+    }
+    Value programs = b.createOrFold<arith::MulIOp>(batch, chunks);
+    SmallVector<Value> chunkResults = dispatch(b, kernel, programs, ins, partial);
+    Attribute mergeKey = b.getArrayAttr({form.key(), b.getStringAttr("merge")});
+    tile::KernelOp merge = kernels.lookupOrBuild(
+        mergeKey, rewriter, [&] { return buildMergeKernel(rewriter, op.getLoc(), form); });
+    llvm::append_range(chunkResults, operands(op, mergeInputs(form)));
+    if (!op.getKvLen())
+      chunkResults.push_back(keys);
+    return dispatch(b, merge, ofHeads, chunkResults, outs);
+  }
+
   static LogicalResult verifyTaken(AttentionOp op, const AttentionForm &form,
                                    PatternRewriter &rewriter) {
     for (Value tensor : {op.getQuery(), op.getKey(), op.getValue()}) {

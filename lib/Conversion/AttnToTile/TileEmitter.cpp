@@ -29,6 +29,10 @@ Value less(Index a, Index b) {
   return a.builder->createOrFold<arith::CmpIOp>(arith::CmpIPredicate::slt, a.value, b.value);
 }
 
+Value atMost(Index a, Index b) {
+  return a.builder->createOrFold<arith::CmpIOp>(arith::CmpIPredicate::sle, a.value, b.value);
+}
+
 //===----------------------------------------------------------------------===//
 // Tile
 //===----------------------------------------------------------------------===//
@@ -139,22 +143,37 @@ Tile TileEmitter::toFloat(Tile integers) {
       arith::SIToFPOp::create(*this, integers.getType().clone(getF32Type()), Value(integers)));
 }
 
-Value TileEmitter::rowsOf(Value memref, Index batch, Index head, Index extent, int64_t columns) {
-  OpFoldResult zero = getIndexAttr(0), one = getIndexAttr(1);
-  SmallVector<OpFoldResult> offsets{Value(batch), zero, Value(head), zero};
-  SmallVector<OpFoldResult> sizes{one, Value(extent), one, getIndexAttr(columns)};
-  SmallVector<OpFoldResult> strides(4, one);
+Value TileEmitter::partOf(Value memref, ArrayRef<Index> offsets, Extents sizes, Extents shape,
+                          ValueRange extents) {
+  SmallVector<OpFoldResult> from, count;
+  for (Index offset : offsets)
+    from.push_back(getAsOpFoldResult(Value(offset)));
+  for (int64_t size : sizes) {
+    bool isDynamic = ShapedType::isDynamic(size);
+    count.push_back(isDynamic ? OpFoldResult(extents.front()) : getIndexAttr(size));
+    if (isDynamic)
+      extents = extents.drop_front();
+  }
+  SmallVector<OpFoldResult> strides(sizes.size(), getIndexAttr(1));
   MemRefType type = memref::SubViewOp::inferRankReducedResultType(
-      {ShapedType::kDynamic, columns}, cast<MemRefType>(memref.getType()), offsets, sizes, strides);
-  Value rows = memref::SubViewOp::create(*this, type, memref, offsets, sizes, strides);
-  return tile::ViewOp::create(*this, rows, ValueRange(), ArrayRef<int64_t>{0, 1});
+      shape, cast<MemRefType>(memref.getType()), from, count, strides);
+  Value part = memref::SubViewOp::create(*this, type, memref, from, count, strides);
+  return tile::ViewOp::create(*this, part, ValueRange(),
+                              llvm::to_vector(llvm::seq<int64_t>(0, shape.size())));
 }
 
-Tile TileEmitter::load(Value view, ValueRange indices, Extents shape, bool padded) {
+Value TileEmitter::rowsOf(Value memref, Index batch, Index head, Index extent, int64_t columns) {
+  Index zero = index(0);
+  return partOf(memref, {batch, zero, head, zero}, {1, ShapedType::kDynamic, 1, columns},
+                {ShapedType::kDynamic, columns}, Value(extent));
+}
+
+Tile TileEmitter::load(Value view, ValueRange indices, Extents shape, bool padded,
+                       std::optional<int64_t> ahead) {
   Type elementType = cast<tile::ViewType>(view.getType()).getElementType();
   Value pad = padded ? arith::ConstantOp::create(*this, getZeroAttr(elementType)) : Value();
-  return tile(
-      tile::LoadOp::create(*this, RankedTensorType::get(shape, elementType), view, indices, pad));
+  return tile(tile::LoadOp::create(*this, RankedTensorType::get(shape, elementType), view, indices,
+                                   pad, ahead ? getI64IntegerAttr(*ahead) : IntegerAttr()));
 }
 
 static tile::DotPrecision precisionOf(Tile a, tile::DotPrecision ofF32) {

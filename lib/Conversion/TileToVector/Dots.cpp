@@ -4,9 +4,7 @@
 // virtual, and keeps its sums in loop-carried vectors over the whole of K: `vectors` loads of b and `rows` broadcast scalars of a feed
 // rows * vectors multiply-adds. Columns of tiles are the outer loop, so that a panel of b stays in the L1 cache.
 //
-// Few rows read each element of b only a few times, so b is used where it lies: in memory, if its load needs no padding (`isDirect`),
-// and without a transposed panel (`dotForm`): then sums run along K in vectors, one for each of a few rows and columns, and are
-// added up across lanes at the end.
+// Products of few rows have forms of their own in FewRowDots.cpp.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,44 +15,6 @@
 using namespace mlir;
 
 namespace heddle {
-
-/// Products of at most so many rows take the forms for few rows.
-static constexpr int64_t fewRows = 8;
-
-bool TileLowering::takesDotForm(tile::DotOp op) {
-  int64_t rows = op.getType().getDimSize(0);
-  return rows <= fewRows && rows <= target.lanes && op.getTransposeB() && !op.getTransposeA() &&
-         isVirtual(op.getAcc()) &&
-         isa<arith::ConstantOp, tensor::SplatOp>(op.getAcc().getDefiningOp());
-}
-
-bool TileLowering::isDirect(tile::LoadOp load) {
-  Value tile = load.getResult();
-  if (load.getPad() || !tile.hasOneUse() || !views.lookup(load.getView()).hasVectors())
-    return false;
-  auto dot = dyn_cast<tile::DotOp>(*tile.user_begin());
-  if (!dot || dot->getBlock() != load->getBlock() || dot.getB() != tile ||
-      dot.getType().getDimSize(0) > fewRows || (dot.getTransposeB() && !takesDotForm(dot)))
-    return false;
-  for (Operation *op = load->getNextNode(); op != dot; op = op->getNextNode())
-    if (!isMemoryEffectFree(op) && !isa<tile::LoadOp, memref::LoadOp>(op))
-      return false;
-  return true;
-}
-
-TileLowering::MatrixRow TileLowering::rowOf(Value tile, Value row) {
-  auto load = tile.getDefiningOp<tile::LoadOp>();
-  if (buffers.contains(tile) || !load) {
-    Value buffer = bufferOf(tile);
-    return {buffer, {row, math.constant(0)}, 1};
-  }
-  const TileView view = views.lookup(load.getView());
-  Value viewRow =
-      load.getIndices().size() == 2 ? math.add(scalar(load.getIndices()[0]), row) : Value();
-  Value entry = tableEntry(view, viewRow, nullptr).first;
-  SmallVector<Value> first = address(view, viewRow, entry, scalar(load.getIndices().back()));
-  return {view.source, first, static_cast<unsigned>(view.columnDim)};
-}
 
 Value TileLowering::loadFrom(const MatrixRow &row, Value column, int64_t valid, Type element) {
   SmallVector<Value> indices(row.first);
@@ -125,10 +85,8 @@ LogicalResult TileLowering::lowerDot(tile::DotOp op) {
     if (whole < shape.rows)
       registerTile(op, a, panel, dest, math.constant(whole), shape.rows - whole, first, valid);
   };
-  // A tile of few rows is wider, so that enough sums are under way.
-  int64_t vectors = target.vectors;
-  if (shape.rows < rows)
-    vectors = std::clamp<int64_t>(rows * vectors / shape.rows, vectors, fewRows);
+  int64_t vectors =
+      shape.rows < rows ? vectorsOfFewRows(shape.rows, shape.columns) : target.vectors;
   int64_t width = lanes * vectors;
   int64_t whole = shape.columns / width * width;
   SmallVector<int64_t> allValid(vectors, lanes);
@@ -168,6 +126,8 @@ void TileLowering::registerTile(tile::DotOp op, Value a, Value panel, Value dest
     MatrixRow from = isa<MemRefType>(panel.getType()) ? MatrixRow{panel, {k, math.constant(0)}, 1}
                                                       : rowOf(panel, k);
     for (int64_t v = 0; v < vectors; ++v) {
+      if (!from.ahead.empty())
+        fetch(from.source, from.ahead, from.columnDim, math.add(column, math.constant(v * lanes)), v);
       // Past the end of a row, a buffer has padding, but memory may end.
       bool isPadded = buffers.contains(panel) || isa<MemRefType>(panel.getType());
       columns.push_back(loadFrom(from, math.add(column, math.constant(v * lanes)),
@@ -200,71 +160,6 @@ void TileLowering::registerTile(tile::DotOp op, Value a, Value panel, Value dest
     for (int64_t v = 0; v < vectors; ++v)
       vector::StoreOp::create(b, toStorage(loop.getResult(r * vectors + v), element), dest,
                               place(r, v));
-}
-
-/// a times the transpose of b for few rows: `group` columns of the result at a time, with one vector of partial sums for each of its
-/// elements there. Stage d of the sum over lanes adds lanes that differ in bit d, of two vectors at once.
-void TileLowering::dotForm(tile::DotOp op, Value a) {
-  TileShape shape = shapeOf(op.getType());
-  Type element = op.getType().getElementType();
-  VectorType type = vectorOf(element);
-  int64_t lanes = target.lanes;
-  int64_t depth = tileType(op.getA()).getDimSize(1);
-  int64_t group = llvm::bit_floor(uint64_t(lanes / shape.rows));
-  Value factor = op.getB();
-  if (isVirtual(factor))
-    factor = bufferOf(factor);
-  Value dest = bind(op.getResult());
-
-  auto columns = [&](Value first, int64_t count) {
-    SmallVector<MatrixRow> aRows, bRows;
-    for (int64_t m = 0; m < shape.rows; ++m)
-      aRows.push_back({a, {math.constant(m), math.constant(0)}, 1});
-    for (int64_t n = 0; n < count; ++n) {
-      Value row = math.add(first, math.constant(n));
-      bRows.push_back(isa<MemRefType>(factor.getType())
-                          ? MatrixRow{factor, {row, math.constant(0)}, 1}
-                          : rowOf(factor, row));
-    }
-    Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(type));
-    SmallVector<Value> sums(shape.rows * count, zeros);
-    sums = eachVector(depth, sums, [&](Value k, int64_t valid, MutableArrayRef<Value> partial) {
-      SmallVector<Value> left;
-      for (const MatrixRow &row : aRows)
-        left.push_back(loadFrom(row, k, valid, element));
-      for (int64_t n = 0; n < count; ++n) {
-        Value right = loadFrom(bRows[n], k, valid, element);
-        for (int64_t m = 0; m < shape.rows; ++m)
-          partial[m * count + n] = multiplyAdd(left[m], right, partial[m * count + n]);
-      }
-    });
-    // Lane m * group + n is for row m, column n.
-    SmallVector<Value> parts(lanes, zeros);
-    for (int64_t m = 0; m < shape.rows; ++m)
-      for (int64_t n = 0; n < count; ++n)
-        parts[m * group + n] = sums[m * count + n];
-    for (int64_t d = 1; d < lanes; d *= 2) {
-      auto [upper, lower] = transposeStage(lanes, d);
-      for (int64_t i = 0; i < lanes; i += 2 * d) {
-        Value even = vector::ShuffleOp::create(b, parts[i], parts[i + d], upper);
-        Value odd = vector::ShuffleOp::create(b, parts[i], parts[i + d], lower);
-        parts[i] = combine(tile::CombiningKind::Add, even, odd);
-      }
-    }
-    TilePoint start(math.constant(0), first, lanes);
-    Value total = combine(tile::CombiningKind::Add, parts[0], eval(op.getAcc(), start));
-    for (int64_t m = 0; m < shape.rows; ++m) {
-      Value part = vector::ExtractStridedSliceOp::create(
-          b, total, ArrayRef<int64_t>{m * group}, ArrayRef<int64_t>{group}, ArrayRef<int64_t>{1});
-      vector::StoreOp::create(b, part, dest, ValueRange{math.constant(m), first});
-    }
-  };
-  int64_t whole = shape.columns / group * group;
-  if (whole > 0)
-    buildFor(b, math.constant(0), math.constant(whole), math.constant(group),
-             [&](Value first) { columns(first, group); });
-  if (whole < shape.columns)
-    columns(math.constant(whole), shape.columns - whole);
 }
 
 /// Forward substitution, row by row, columns in vectors.

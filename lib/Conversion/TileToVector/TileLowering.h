@@ -89,20 +89,34 @@ private:
   mlir::Value tailMask(int64_t valid);
   mlir::Value insideMask(mlir::Value column, mlir::Value extent, int64_t valid);
 
-  // Dots.cpp
-  /// Where a row of a matrix begins, in a buffer or in memory.
+  /// Begins to fetch the cache line of a row at `column`, one of consecutive vectors that are called for.
+  void fetch(mlir::Value source, llvm::ArrayRef<mlir::Value> first, unsigned columnDim,
+             mlir::Value column, int64_t vectorNumber);
+  /// The first element of the row that a load wants fetched together with `row`; empty if it wants none.
+  llvm::SmallVector<mlir::Value> rowAhead(tile::LoadOp load, mlir::Value row);
+
+  /// Where a row of a matrix begins, in a buffer or in memory, and the row that is to be fetched with it, if there is one.
   struct MatrixRow {
     mlir::Value source;
     llvm::SmallVector<mlir::Value> first;
     unsigned columnDim;
+    llvm::SmallVector<mlir::Value> ahead = {};
   };
-  mlir::LogicalResult lowerDot(tile::DotOp op);
+
+  // FewRowDots.cpp
+  /// Products of at most so many rows take the forms for few rows.
+  static constexpr int64_t fewRows = 8;
   /// Whether a product has few rows, b transposed, and starts from equal elements.
   bool takesDotForm(tile::DotOp op);
   void dotForm(tile::DotOp op, mlir::Value a);
   /// Whether a loaded tile has no buffer, since the one product that needs it reads memory.
   bool isDirect(tile::LoadOp load);
   MatrixRow rowOf(mlir::Value tile, mlir::Value row);
+  /// Vectors in a register tile of so few rows that it has fewer than `most` sums otherwise.
+  int64_t vectorsOfFewRows(int64_t rows, int64_t columns);
+
+  // Dots.cpp
+  mlir::LogicalResult lowerDot(tile::DotOp op);
   /// `valid` elements of a row from `column` on, zeros after them, converted for sums in `element`.
   mlir::Value loadFrom(const MatrixRow &row, mlir::Value column, int64_t valid, mlir::Type element);
   mlir::Value widened(mlir::Value value, mlir::Type element);

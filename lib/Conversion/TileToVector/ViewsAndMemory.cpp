@@ -234,6 +234,34 @@ void TileLowering::loadRow(const TileView &view, Value row, Value entry, Value f
   buildIf(b, whole, [&] { load(false); }, [&] { load(true); });
 }
 
+SmallVector<Value> TileLowering::rowAhead(tile::LoadOp load, Value row) {
+  std::optional<int64_t> distance = load.getAhead();
+  const TileView view = views.lookup(load.getView());
+  if (!distance || !view.hasVectors())
+    return {};
+  // Past the end of a table there may be no memory.
+  Value last = math.sub(view.extents.front(), math.constant(1));
+  Value ahead = math.min(math.add(row, math.constant(*distance)), last);
+  Value entry = tableEntry(view, ahead, nullptr).first;
+  if (entry)
+    entry = math.max(entry, math.constant(0));
+  return address(view, ahead, entry, scalar(load.getIndices().back()));
+}
+
+void TileLowering::fetch(Value source, ArrayRef<Value> first, unsigned columnDim, Value column,
+                         int64_t vectorNumber) {
+  constexpr int64_t lineBits = 512;
+  unsigned width = getElementTypeOrSelf(source.getType()).getIntOrFloatBitWidth();
+  if (vectorNumber * target.lanes * width % lineBits != 0)
+    return;
+  SmallVector<Value> indices(first);
+  indices[columnDim] = math.add(indices[columnDim], column);
+  // To the second-level cache: what is fetched a block ahead would push out of the first what is used before.
+  constexpr unsigned secondLevel = 2;
+  memref::PrefetchOp::create(b, source, indices, /*isWrite=*/false, secondLevel,
+                             /*isDataCache=*/true);
+}
+
 void TileLowering::lowerLoad(tile::LoadOp op) {
   if (isDirect(op))
     return;
@@ -268,6 +296,12 @@ void TileLowering::lowerLoad(tile::LoadOp op) {
     if (pad && isNamed)
       isInside = isNamed;
     auto load = [&, entry = entry] {
+      if (hasRows) {
+        if (SmallVector<Value> ahead = rowAhead(op, row); !ahead.empty())
+          for (int64_t column = 0; column < shape.columns; column += target.lanes)
+            fetch(view.source, ahead, unsigned(view.columnDim), math.constant(column),
+                  column / target.lanes);
+      }
       loadRow(view, row, entry, indices.back(), shape.columns, buffer, r, pad);
     };
     if (!isInside)

@@ -31,9 +31,17 @@ func.func @large(%q: tensor<1x40x1x576xbf16>, %k: tensor<1x?x1x576xbf16>, %v: te
 // -----
 
 func.func @hint(%q: tensor<?x?x1x8xf32>) -> tensor<?x?x1x8xf32> {
-  // expected-warning @below {{expected the block of 'tile.config' to have 2 extents, queries and keys, got 1; it is ignored}}
+  // expected-warning @below {{expected the block of 'tile.config' to have 2 extents, queries and keys, or 3 with the keys of a chunk, got 1; it is ignored}}
   %0 = attn.attention %q, %q, %q {tile.config = #tile.config<block = [16]>} : (tensor<?x?x1x8xf32>, tensor<?x?x1x8xf32>, tensor<?x?x1x8xf32>) -> tensor<?x?x1x8xf32>
   return %0 : tensor<?x?x1x8xf32>
+}
+
+// -----
+
+func.func @chunk(%q: tensor<?x1x1x8xf32>, %k: tensor<?x?x1x8xf32>) -> tensor<?x1x1x8xf32> {
+  // expected-warning @below {{expected the chunk of keys of 'tile.config' to be a multiple of its block of keys, got 24 and 16; it is ignored}}
+  %0 = attn.attention %q, %k, %k {tile.config = #tile.config<block = [1, 16, 24]>} : (tensor<?x1x1x8xf32>, tensor<?x?x1x8xf32>, tensor<?x?x1x8xf32>) -> tensor<?x1x1x8xf32>
+  return %0 : tensor<?x1x1x8xf32>
 }
 
 // -----

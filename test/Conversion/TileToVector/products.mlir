@@ -53,3 +53,48 @@ tile.kernel @few_rows(%a: memref<2x16xf32>, %b: memref<?x16xf32>, %c: memref<2x8
   tile.store %p, %cView[%c0, %c0] : tensor<2x8xf32>, !tile.view<2x8xf32>
   tile.return
 }
+
+// At most 8 rows of b are read at once. A load that says which rows come next has them fetched, line by line and not past the last one.
+// CHECK-LABEL: func.func private @ahead(
+// CHECK-SAME: %[[A:[a-z0-9]+]]: memref<1x16xf32>, %[[B:[a-z0-9]+]]: memref<?x16xf32>
+// CHECK: %[[LAST:.*]] = arith.subi %{{.*}}, %c1
+// CHECK: scf.for %{{.*}} = %c0 to %c32 step %c8
+// CHECK: %[[AHEAD:.*]] = arith.addi %{{.*}}, %c32
+// CHECK: %[[ROW:.*]] = arith.minsi %[[AHEAD]], %[[LAST]]
+// CHECK-COUNT-8: memref.prefetch %[[B]]{{.*}}, read, locality<2>, data : memref<?x16xf32>
+// CHECK-NOT: memref.prefetch
+// CHECK: vector.shuffle
+tile.kernel @ahead(%a: memref<1x16xf32>, %b: memref<?x16xf32>, %i: index, %c: memref<1x32xf32>) {
+  %c0 = arith.constant 0 : index
+  %aView = tile.view %a[:, :] : memref<1x16xf32> -> !tile.view<1x16xf32>
+  %bView = tile.view %b[:, :] : memref<?x16xf32> -> !tile.view<?x16xf32>
+  %cView = tile.view %c[:, :] : memref<1x32xf32> -> !tile.view<1x32xf32>
+  %aTile = tile.load %aView[%c0, %c0] : !tile.view<1x16xf32> -> tensor<1x16xf32>
+  %bTile = tile.load %bView[%i, %c0] ahead 32 : !tile.view<?x16xf32> -> tensor<32x16xf32>
+  %zeros = arith.constant dense<0.0> : tensor<1x32xf32>
+  %p = tile.dot %aTile, %bTile, %zeros {transpose_b} : tensor<1x16xf32>, tensor<32x16xf32> -> tensor<1x32xf32>
+  tile.store %p, %cView[%c0, %c0] : tensor<1x32xf32>, !tile.view<1x32xf32>
+  tile.return
+}
+
+// The next rows of pages are found through the table. Vectors of few rows divide the columns equally: 5 are 3 and 2.
+// CHECK-LABEL: func.func private @ahead_in_pages(
+// CHECK-SAME: %[[W:[a-z0-9]+]]: memref<3x8xf32>, %[[B:[a-z0-9]+]]: memref<?x4x40xf32>, %[[T:[a-z0-9]+]]: memref<?xi32>
+// CHECK: scf.for
+// CHECK: memref.load %[[T]]
+// CHECK: %[[NEXT:.*]] = memref.load %[[T]]
+// CHECK: %[[ENTRY:.*]] = arith.index_cast %[[NEXT]]
+// CHECK: %[[PAGE:.*]] = arith.maxsi %[[ENTRY]], %c0
+// CHECK: memref.prefetch %[[B]][%[[PAGE]],
+tile.kernel @ahead_in_pages(%w: memref<3x8xf32>, %b: memref<?x4x40xf32>, %t: memref<?xi32>, %i: index, %c: memref<3x40xf32>) {
+  %c0 = arith.constant 0 : index
+  %wView = tile.view %w[:, :] : memref<3x8xf32> -> !tile.view<3x8xf32>
+  %bView = tile.gather_view %b[table %t, page, :] : memref<?x4x40xf32>, memref<?xi32> -> !tile.view<?x40xf32>
+  %cView = tile.view %c[:, :] : memref<3x40xf32> -> !tile.view<3x40xf32>
+  %wTile = tile.load %wView[%c0, %c0] : !tile.view<3x8xf32> -> tensor<3x8xf32>
+  %bTile = tile.load %bView[%i, %c0] ahead 8 : !tile.view<?x40xf32> -> tensor<8x40xf32>
+  %zeros = arith.constant dense<0.0> : tensor<3x40xf32>
+  %p = tile.dot %wTile, %bTile, %zeros : tensor<3x8xf32>, tensor<8x40xf32> -> tensor<3x40xf32>
+  tile.store %p, %cView[%c0, %c0] : tensor<3x40xf32>, !tile.view<3x40xf32>
+  tile.return
+}

@@ -182,6 +182,22 @@ func.func @load_indices(%view: !tile.view<?x128xf16>, %i: index) {
 
 // -----
 
+func.func @load_ahead(%view: !tile.view<?x128xf16>, %i: index) {
+  // expected-error @below {{'tile.load' op expected 'ahead' to be at least 1, got 0}}
+  %0 = tile.load %view[%i, %i] ahead 0 : !tile.view<?x128xf16> -> tensor<64x128xf16>
+  return
+}
+
+// -----
+
+func.func @load_row_ahead(%view: !tile.view<?xf16>, %i: index) {
+  // expected-error @below {{'tile.load' op expected a view of rank 2 for 'ahead', got '!tile.view<?xf16>'}}
+  %0 = tile.load %view[%i] ahead 1 : !tile.view<?xf16> -> tensor<64xf16>
+  return
+}
+
+// -----
+
 func.func @load_element(%view: !tile.view<?x128xf16>, %i: index) {
   // expected-error @below {{'tile.load' op expected a tile of the view's element type ('f16'), got 'tensor<64x128xf32>'}}
   %0 = tile.load %view[%i, %i] : !tile.view<?x128xf16> -> tensor<64x128xf32>

@@ -18,6 +18,8 @@ tile.kernel @copy(%x: memref<?x128xf16, strided<[?, 1], offset: ?>>, %y: memref<
   %to = tile.view %y[:, :] : memref<?x128xf16> -> !tile.view<?x128xf16>
   // CHECK: %[[TILE:.*]] = tile.load %[[FROM]][%{{.*}}, %{{.*}}] pad(%{{.*}}) : !tile.view<?x128xf16> -> tensor<64x128xf16>
   %tile = tile.load %from[%row, %c0] pad(%zero) : !tile.view<?x128xf16> -> tensor<64x128xf16>
+  // CHECK: tile.load %[[FROM]][%{{.*}}, %{{.*}}] ahead 64 : !tile.view<?x128xf16> -> tensor<64x128xf16>
+  %next = tile.load %from[%row, %c0] ahead 64 : !tile.view<?x128xf16> -> tensor<64x128xf16>
   // CHECK: tile.store %[[TILE]], %[[TO]][%{{.*}}, %{{.*}}] : tensor<64x128xf16>, !tile.view<?x128xf16>
   tile.store %tile, %to[%row, %c0] : tensor<64x128xf16>, !tile.view<?x128xf16>
   // CHECK: tile.return

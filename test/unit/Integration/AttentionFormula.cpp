@@ -82,7 +82,7 @@ private:
   bool isVisible(int64_t j) const {
     if (rule.causal && j > position)
       return false;
-    if (rule.left >= 0 && j < position - rule.left)
+    if (rule.left >= 0 && j < position - rule.left && j >= rule.globalKeys)
       return false;
     if (rule.right >= 0 && j > position + rule.right)
       return false;

@@ -11,14 +11,20 @@ using heddle::goldens::tensorType;
 
 namespace heddle::test {
 
+static std::string listText(const std::vector<int64_t> &numbers) {
+  std::string text;
+  for (int64_t number : numbers)
+    text += (text.empty() ? "" : ", ") + std::to_string(number);
+  return text;
+}
+
 EntryText AttentionSpec::entry(const std::string &symbol) const {
   EntryText entry(symbol);
   int64_t h = heads, hk = keyHeads;
   int64_t dk = dynamicDims ? -1 : keyDim, dv = dynamicDims ? -1 : valueDim;
-  DType keys = keyType.value_or(type), values = valueType.value_or(type);
-  std::string queryText = tensorType({-1, -1, h, dk}, type);
-  std::string keyText = tensorType({-1, -1, hk, dk}, keys);
-  std::string valueText = tensorType({-1, -1, hk, dv}, values);
+  std::string queryText = tensorType({-1, queries, h, dk}, type);
+  std::string keyText = tensorType({-1, keys, hk, dk}, keyType.value_or(type));
+  std::string valueText = tensorType({-1, keys, hk, dv}, valueType.value_or(type));
   std::string operands = entry.argument("q", queryText) + ", " + entry.argument("k", keyText) +
                          ", " + entry.argument("v", valueText);
   auto clause = [&](const char *name, const std::string &clauseType) {
@@ -26,7 +32,7 @@ EntryText AttentionSpec::entry(const std::string &symbol) const {
         std::string(" ") + name + "(" + entry.argument(name, clauseType) + " : " + clauseType + ")";
   };
   auto scoreType = [&](const std::array<bool, 4> &full, DType elementType) {
-    return tensorType({full[0] ? -1 : 1, full[1] ? h : 1, full[2] ? -1 : 1, full[3] ? -1 : 1},
+    return tensorType({full[0] ? -1 : 1, full[1] ? h : 1, full[2] ? queries : 1, full[3] ? keys : 1},
                       elementType);
   };
   if (bias)
@@ -48,15 +54,16 @@ EntryText AttentionSpec::entry(const std::string &symbol) const {
   if (rule.left != -1 || rule.right != -1)
     attributes += ", window = array<i64: " + std::to_string(rule.left) + ", " +
                   std::to_string(rule.right) + ">";
+  if (rule.globalKeys > 0)
+    attributes += ", global_keys = " + std::to_string(rule.globalKeys);
   if (rule.softcap > 0)
     attributes += ", softcap = " + floatText(rule.softcap);
   if (rule.scale)
     attributes += ", scale = " + floatText(*rule.scale);
-  if (block[0])
-    attributes += ", tile.config = #tile.config<block = [" + std::to_string(block[0]) + ", " +
-                  std::to_string(block[1]) + "]>";
-  std::string outputType = tensorType({-1, -1, h, dv}, type);
-  std::string lseType = tensorType({-1, h, -1}, DType::F32);
+  if (!block.empty())
+    attributes += ", tile.config = #tile.config<block = [" + listText(block) + "]>";
+  std::string outputType = tensorType({-1, queries, h, dv}, type);
+  std::string lseType = tensorType({-1, h, queries}, DType::F32);
   entry.line("%o, %lse = attn.attention " + operands + " {" + attributes + "} : (" + queryText +
              ", " + keyText + ", " + valueText + ") -> (" + outputType + ", " + lseType + ")");
   entry.result("%o", outputType, "o");
@@ -80,6 +87,8 @@ std::string AttentionSpec::text() const {
   text += rule.causal ? " causal" : "";
   if (rule.left != -1 || rule.right != -1)
     text += " window=" + std::to_string(rule.left) + "," + std::to_string(rule.right);
+  if (rule.globalKeys > 0)
+    text += " global=" + std::to_string(rule.globalKeys);
   if (rule.softcap > 0)
     text += " softcap=" + std::to_string(rule.softcap);
   if (rule.scale)
@@ -94,8 +103,12 @@ std::string AttentionSpec::text() const {
     text += " kv_len:" + std::string(dtypeName(lengthsType));
   if (slopesRank)
     text += " alibi_rank=" + std::to_string(slopesRank);
-  if (block[0])
-    text += " block=" + std::to_string(block[0]) + "x" + std::to_string(block[1]);
+  if (queries != -1)
+    text += " queries=" + std::to_string(queries);
+  if (keys != -1)
+    text += " keys=" + std::to_string(keys);
+  if (!block.empty())
+    text += " block=" + listText(block);
   return text + (dynamicDims ? " dynamic" : "");
 }
 

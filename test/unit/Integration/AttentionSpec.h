@@ -7,6 +7,7 @@
 #include "Program.h"
 
 #include <array>
+#include <vector>
 
 namespace heddle::test {
 
@@ -22,8 +23,10 @@ struct AttentionSpec {
   bool sinks = false, lengths = false;
   int slopesRank = 0;       // 0: no slopes
   bool dynamicDims = false; // the head dims are not in the types; needs a scale
-  /// Queries and keys of a block of the tile kernel; 0, 0: what it chooses.
-  std::array<int64_t, 2> block = {0, 0};
+  /// Numbers of queries and keys that the types say; -1: any.
+  int64_t queries = -1, keys = -1;
+  /// `tile.config`: queries and keys of a block of the tile kernel, and keys of a chunk; empty: what it chooses.
+  std::vector<int64_t> block;
 
   /// An entry with the present operands of AttentionOperands in order, then o and lse.
   goldens::EntryText entry(const std::string &symbol) const;

@@ -100,10 +100,19 @@ static RandomSpec randomSpec(Random &random) {
     spec.valueType = pick(random, types);
   }
   // Small blocks: several of each kind in short sequences, and kernels that compile fast.
-  static const std::array<int64_t, 2> blocks[] = {{16, 16}, {32, 16}, {16, 64}, {64, 32},
-                                                  {32, 80}, {64, 16}, {128, 32}};
+  static const std::vector<int64_t> blocks[] = {{16, 16}, {32, 16}, {16, 64}, {64, 32},
+                                                {32, 80}, {64, 16}, {128, 32}};
   if (random.chance(spec.keyDim > 64 ? 0.3 : 0.6))
     spec.block = spec.keyDim > 128 ? blocks[random.integer(0, 1)] : pick(random, blocks);
+  // Few queries, so that there may be several chunks of keys.
+  static const std::vector<int64_t> chunks[] = {{}, {16, 16, 16}, {16, 16, 64}, {16, 32, 96}};
+  if (random.chance(0.35)) {
+    spec.queries = random.chance(0.5) ? 1 : random.integer(2, 8);
+    spec.block = pick(random, chunks);
+    spec.keys = random.chance(0.2) ? random.integer(0, 80) : -1;
+    if (spec.rule.left >= 0 && random.chance(0.5))
+      spec.rule.globalKeys = random.integer(1, 70);
+  }
   bool ieee = spec.type == DType::F32 && random.chance(0.3);
   return {spec, ieee ? tile::DotPrecision::IEEE : tile::DotPrecision::TF32x3};
 }
@@ -121,15 +130,19 @@ static AttentionExtents randomExtents(Random &random, int64_t number, const Atte
     extents.queries = random.integer(0, 40);
     extents.keys = random.integer(0, 150);
   }
+  if (spec.queries != -1)
+    extents.queries = spec.queries;
+  if (spec.keys != -1)
+    extents.keys = spec.keys;
   const int64_t most = 4 << 20;
   auto work = [&] {
     return extents.batch * spec.heads * extents.queries * extents.keys * spec.keyDim;
   };
   if (work() > most)
     extents.batch = 1;
-  if (work() > most)
+  if (work() > most && spec.queries == -1)
     extents.queries = std::min<int64_t>(extents.queries, spec.heads > 9 ? 3 : 65);
-  if (work() > most)
+  if (work() > most && spec.keys == -1)
     extents.keys = std::min<int64_t>(extents.keys, 65);
   return extents;
 }

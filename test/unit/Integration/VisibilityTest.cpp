@@ -24,7 +24,7 @@ using namespace heddle::test;
 static constexpr int64_t kDim = 16, kDigits = 9;
 
 /// Every mask, window and length feature, alone and with others.
-static std::vector<AttentionSpec> visibilitySpecs(DType type, std::array<int64_t, 2> block) {
+static std::vector<AttentionSpec> visibilitySpecs(DType type, std::vector<int64_t> block) {
   std::vector<AttentionSpec> specs;
   AttentionSpec base;
   base.type = type;
@@ -43,6 +43,14 @@ static std::vector<AttentionSpec> visibilitySpecs(DType type, std::array<int64_t
       spec.lengths = specs.size() % 2;
       specs.push_back(spec);
     }
+  for (auto [left, global] : {std::pair(3, 2), std::pair(20, 19), std::pair(5, 40)}) {
+    AttentionSpec spec = base;
+    spec.rule.causal = true;
+    spec.rule.left = left;
+    spec.rule.globalKeys = global;
+    spec.lengths = global != 2;
+    specs.push_back(spec);
+  }
   for (std::array<bool, 4> shape :
        {std::array{true, true, true, true}, std::array{false, false, true, true},
         std::array{true, false, false, true}, std::array{false, true, true, false}}) {
@@ -119,17 +127,44 @@ TEST_P(Visibility, StructuredInputs) {
   const Extents small = {{9, 9}, {17, 65}, {64, 64}, {1, 65}, {40, 17}};
   std::vector<AttentionSpec> specs = visibilitySpecs(DType::BF16, {16, 16});
   for (const AttentionSpec &spec :
-       visibilitySpecs(GetParam().isSimulated() ? DType::F16 : DType::F32, {0, 0}))
+       visibilitySpecs(GetParam().isSimulated() ? DType::F16 : DType::F32, {}))
     specs.push_back(spec);
   Program program;
   for (auto [i, spec] : llvm::enumerate(specs))
     program.add(spec.entry("spec" + std::to_string(i)));
   ASSERT_TRUE(program.compile(GetParam()));
   for (auto [i, spec] : llvm::enumerate(specs))
-    for (auto [queries, keys] : spec.block[0] ? small : large) {
+    for (auto [queries, keys] : !spec.block.empty() ? small : large) {
       Random random(int64_t(i) * 1000 + queries + keys);
       std::string entry = "spec" + std::to_string(i);
       AttentionInputs inputs = AttentionInputs::random(spec, {2, queries, keys}, random);
+      makeUniform(inputs);
+      check(program, entry, spec, inputs, 1.0 / 300);
+      for (int64_t round = 0; round < 3; ++round) {
+        makeSelecting(spec, inputs, random);
+        check(program, entry, spec, inputs, 0.1);
+      }
+    }
+}
+
+// The same for numbers of queries that the type says to be few. Chunks of 32 keys: one, several, and a part of one.
+TEST_P(Visibility, FewQueries) {
+  std::vector<AttentionSpec> specs;
+  for (int64_t queries : {1, 3})
+    for (AttentionSpec spec : visibilitySpecs(
+             GetParam().isSimulated() ? DType::F16 : DType::F32, {16, 16, 32})) {
+      spec.queries = queries;
+      specs.push_back(spec);
+    }
+  Program program;
+  for (auto [i, spec] : llvm::enumerate(specs))
+    program.add(spec.entry("spec" + std::to_string(i)));
+  ASSERT_TRUE(program.compile(GetParam()));
+  for (auto [i, spec] : llvm::enumerate(specs))
+    for (int64_t keys : {2, 9, 32, 65, 150}) {
+      Random random(int64_t(i) * 1000 + keys);
+      std::string entry = "spec" + std::to_string(i);
+      AttentionInputs inputs = AttentionInputs::random(spec, {2, spec.queries, keys}, random);
       makeUniform(inputs);
       check(program, entry, spec, inputs, 1.0 / 300);
       for (int64_t round = 0; round < 3; ++round) {

@@ -14,8 +14,17 @@ def AttnToTilePass : Pass<"attn-to-tile", "mlir::ModuleOp"> {
     Groups that attn-form-kernels has formed become kernels, too. Other operations are left for attn-to-linalg.
 
     A program computes a block of queries of one head by an online softmax over blocks of keys. Keys that no query of the block sees
-    are not visited; blocks that all of them see are not masked. The extents of both blocks follow from head dimensions and data type;
-    an attribute of the operation overrides them:
+    are not visited; blocks that all of them see are not masked.
+
+    Few queries have other kernels on CPUs, if the type says that there are 1 to 8 of them and how many heads there are, and if the tiles
+    of a group of heads take at most 384 KiB. A program then has a chunk of the keys of one sequence in all heads, in the order of memory,
+    reads each key and value once for the query heads of its group, and a second kernel merges the chunks. Chunks have a fixed extent, so
+    that results do not depend on the number of threads; those without visible keys are left out. With one chunk by the types of the
+    operands, a program has one key head, and there is no second kernel.
+
+    The extents of blocks follow from head dimensions and data type; an attribute of the operation overrides them. It has the extents of
+    blocks of queries and of keys, or three extents, with the keys of a chunk, which only kernels for few queries look at (they have all
+    queries in one block):
 
     ```mlir
     %o = attn.attention %q, %k, %v {causal, tile.config = #tile.config<block = [32, 64]>}

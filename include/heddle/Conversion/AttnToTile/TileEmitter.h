@@ -35,8 +35,9 @@ public:
   friend Index max(Index a, int64_t b) { return max(a, a.constant(b)); }
   /// The quotient of indices that are not negative, rounded up.
   friend Index ceilDiv(Index a, int64_t b) { return b == 1 ? a : (a + (b - 1)) / b; }
-  /// a < b as an i1.
+  /// a < b and a <= b as an i1.
   friend mlir::Value less(Index a, Index b);
+  friend mlir::Value atMost(Index a, Index b);
 
 private:
   Index constant(int64_t number) const;
@@ -121,10 +122,15 @@ public:
   Tile splat(Index value, Extents shape);
   Tile toFloat(Tile integers);
 
+  /// A view of the part of a memref that begins at `offsets`. `shape` is what is left of `sizes` without dimensions of extent 1; in
+  /// both, dynamic extents are those of `extents`.
+  mlir::Value partOf(mlir::Value memref, llvm::ArrayRef<Index> offsets, Extents sizes, Extents shape,
+                     mlir::ValueRange extents = {});
   /// Rows of a tensor [batch, row, head, column]: an extent x columns view.
   mlir::Value rowsOf(mlir::Value memref, Index batch, Index head, Index extent, int64_t columns);
-  /// A tile of a view; with `padded`, elements outside of it are 0.
-  Tile load(mlir::Value view, mlir::ValueRange indices, Extents shape, bool padded);
+  /// A tile of a view; with `padded`, elements outside of it are 0. `ahead`: see tile.load.
+  Tile load(mlir::Value view, mlir::ValueRange indices, Extents shape, bool padded,
+            std::optional<int64_t> ahead = std::nullopt);
 
   /// a b + acc, and a b^T + acc. The precision is for operands of f32.
   Tile dot(Tile a, Tile b, Tile acc, tile::DotPrecision precision = tile::DotPrecision::IEEE);

@@ -17,7 +17,9 @@ def ConvertTileToVectorPass : Pass<"convert-tile-to-vector", "mlir::ModuleOp"> {
       writes their operand, where there is one. Tiles that `scf.for` carries stay in one buffer.
     * f16 and bf16 tiles are kept as f32, rounded where the IR rounds. `tile.dot` is a register tile of `rows` x `vectors` vectors
       with loop-carried accumulators; an operand b that is transposed goes through a panel.
-    * Loads and stores of vectors where the memory is contiguous along the columns, of scalars otherwise.
+    * A `tile.dot` of at most 8 rows uses b where it lies, if its load has no padding and no other use.
+    * Loads and stores of vectors where the memory is contiguous along the columns, of scalars otherwise. `ahead` of a load becomes
+      `memref.prefetch` to the second-level cache, a cache line at a time.
 
     Output: no op of the tile dialect is left. An op that has no lowering is an error, and so are buffers of more than 512 KiB.
 

@@ -1,0 +1,44 @@
+//===- AttentionSoftmax.h - the online softmax of attention -----*- C++ -*-===//
+
+#ifndef HEDDLE_LIB_CONVERSION_ATTNTOTILE_ATTENTIONSOFTMAX_H
+#define HEDDLE_LIB_CONVERSION_ATTNTOTILE_ATTENTIONSOFTMAX_H
+
+#include "AttentionForm.h"
+#include "heddle/Conversion/AttnToTile/TileEmitter.h"
+
+namespace heddle {
+
+/// What is known of rows of scores after some of their keys.
+struct RunningSoftmax {
+  Tile acc;     // rows x value columns
+  Tile maximum; // scaled, in base 2; the lowest finite number where no key was seen
+  Tile sum;
+};
+
+/// What rows of scores go through from their first key to the results. The formulas are in AttentionSoftmax.cpp.
+class AttentionSoftmax {
+public:
+  AttentionSoftmax(TileEmitter &emit, const AttentionForm &form, int64_t rows)
+      : emit(emit), form(form), rows(rows) {}
+
+  /// Before the first key.
+  RunningSoftmax start();
+  /// After a block of keys: log2 of a weight, up to the maximum's, is `factor` times a score. `values` loads the rows of their values.
+  RunningSoftmax add(const RunningSoftmax &before, Tile scores, double factor,
+                     llvm::function_ref<Tile()> values);
+  /// After the keys of two disjoint sets.
+  RunningSoftmax merge(const RunningSoftmax &a, const RunningSoftmax &b);
+
+  /// Hands over the output and each statistic that the form has. `logits` are the sinks of the rows, f32, where there are sinks.
+  void finish(const RunningSoftmax &after, std::optional<Tile> logits,
+              llvm::function_ref<void(AttentionPart, Tile)> store);
+
+private:
+  TileEmitter &emit;
+  const AttentionForm &form;
+  int64_t rows;
+};
+
+} // namespace heddle
+
+#endif // HEDDLE_LIB_CONVERSION_ATTNTOTILE_ATTENTIONSOFTMAX_H
