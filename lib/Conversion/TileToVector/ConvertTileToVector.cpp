@@ -26,6 +26,10 @@ struct ConvertTileToVectorPass : impl::ConvertTileToVectorPassBase<ConvertTileTo
   void runOnOperation() override {
     if (failed(verifyTileOptions(getOperation(), lanes, {{"rows", rows}, {"vectors", vectors}})))
       return signalPassFailure();
+    if (bf16Pairs && lanes != 16) {
+      getOperation().emitError() << "option 'bf16-pairs' needs 16 lanes, there are " << lanes.getValue();
+      return signalPassFailure();
+    }
     SmallVector<tile::LaunchOp> launches;
     getOperation().walk([&](tile::LaunchOp launch) { launches.push_back(launch); });
     for (tile::LaunchOp launch : launches)
@@ -72,7 +76,7 @@ private:
       Value rest = math.floorDiv(program, grid[0]);
       Value ids[] = {math.rem(program, grid[0]), math.rem(rest, grid[1]),
                      math.floorDiv(rest, grid[1])};
-      TileLowering lowering(b, TileTarget{lanes, rows, vectors}, task);
+      TileLowering lowering(b, TileTarget{lanes, rows, vectors, bf16Pairs}, task);
       lowering.setGrid(ids, grid);
       Block &body = kernel.getBody().front();
       for (auto [from, to] :

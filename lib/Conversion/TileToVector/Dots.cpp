@@ -48,10 +48,11 @@ LogicalResult TileLowering::lowerDot(tile::DotOp op) {
   if (op.getPrecision() != tile::DotPrecision::IEEE)
     return op.emitOpError("with precision ") << tile::stringifyDotPrecision(op.getPrecision())
                                              << " is not supported in kernels for CPUs";
-  Value a = bufferOf(op.getA());
   if (takesDotForm(op))
-    return dotForm(op, a), success();
+    return dotForm(op), success();
 
+  bool inPairs = op.getType().getDimSize(0) <= fewRows && !op.getTransposeB() && takesPairs(op);
+  Value a = inPairs ? Value() : bufferOf(op.getA());
   Value panel = op.getB();
   if (op.getTransposeB()) {
     RankedTensorType type = tileType(op.getB());
@@ -70,6 +71,9 @@ LogicalResult TileLowering::lowerDot(tile::DotOp op) {
   bool isFactor = llvm::any_of(
       factors, [&](Value factor) { return carried && buffers.lookup(factor) == carried; });
   Value dest = bind(op.getResult(), /*readsInPlace=*/samePlace && !isFactor);
+
+  if (inPairs)
+    return pairForm(op, dest), success();
 
   TileShape shape = shapeOf(op.getType());
   int64_t lanes = target.lanes;

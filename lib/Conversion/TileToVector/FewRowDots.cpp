@@ -4,6 +4,8 @@
 // and without a transposed panel (`dotForm`): then sums run along K in vectors, one for each of a few rows and columns, and are
 // added up across lanes at the end. Without a transposition, register tiles of few rows are wider (Dots.cpp).
 //
+// Products of bf16 take two of its elements a lane, where the CPU has instructions for that (FewRowPairs.cpp).
+//
 // Such products run at the speed of memory. A load that says which rows come next has them fetched vector by vector, while the same
 // columns of its own rows are used.
 //
@@ -33,8 +35,12 @@ bool TileLowering::isDirect(tile::LoadOp load) {
   if (load.getPad() || !tile.hasOneUse() || !views.lookup(load.getView()).hasVectors())
     return false;
   auto dot = dyn_cast<tile::DotOp>(*tile.user_begin());
-  if (!dot || dot->getBlock() != load->getBlock() || dot.getB() != tile ||
-      dot.getType().getDimSize(0) > fewRows || (dot.getTransposeB() && !takesDotForm(dot)))
+  if (!dot || dot->getBlock() != load->getBlock() || dot.getType().getDimSize(0) > fewRows ||
+      (dot.getTransposeB() && !takesDotForm(dot)))
+    return false;
+  // A left operand that would have to be converted again for each column has a buffer.
+  if (dot.getB() != tile &&
+      !(takesDotForm(dot) && (takesPairs(dot) || tileType(tile).getElementType().isF32())))
     return false;
   for (Operation *op = load->getNextNode(); op != dot; op = op->getNextNode())
     if (!isMemoryEffectFree(op) && !isa<tile::LoadOp, memref::LoadOp>(op))
@@ -66,44 +72,52 @@ int64_t TileLowering::vectorsOfFewRows(int64_t rows, int64_t columns) {
 
 /// a times the transpose of b for few rows: `group` columns of the result at a time, with one vector of partial sums for each of its
 /// elements there. Stage d of the sum over lanes adds lanes that differ in bit d, of two vectors at once.
-void TileLowering::dotForm(tile::DotOp op, Value a) {
+void TileLowering::dotForm(tile::DotOp op) {
   TileShape shape = shapeOf(op.getType());
   Type element = op.getType().getElementType();
   VectorType type = vectorOf(element);
   int64_t lanes = target.lanes;
+  bool inPairs = takesPairs(op);
+  int64_t width = inPairs ? 2 * lanes : lanes;
   int64_t depth = tileType(op.getA()).getDimSize(1);
   int64_t group = std::min<int64_t>(llvm::bit_floor(uint64_t(lanes / shape.rows)), mostStreams);
-  Value factor = op.getB();
-  if (isVirtual(factor))
-    factor = bufferOf(factor);
+  auto factorOf = [&](Value tile) { return isVirtual(tile) ? bufferOf(tile) : tile; };
+  auto factorRow = [&](Value factor, Value row) {
+    return isa<MemRefType>(factor.getType()) ? MatrixRow{factor, {row, math.constant(0)}, 1}
+                                             : rowOf(factor, row);
+  };
+  bool isPacked = inPairs && (isVirtual(op.getA()) || buffers.contains(op.getA()));
+  Value a = isPacked ? packPairs(op.getA()) : factorOf(op.getA()), factor = factorOf(op.getB());
+  auto load = [&](const MatrixRow &row, Value k, int64_t valid) {
+    return inPairs ? loadPairs(row, k, valid) : loadFrom(row, k, valid, element);
+  };
   Value dest = bind(op.getResult());
 
   auto columns = [&](Value first, int64_t count) {
     SmallVector<MatrixRow> aRows, bRows;
     for (int64_t m = 0; m < shape.rows; ++m)
-      aRows.push_back({a, {math.constant(m), math.constant(0)}, 1});
-    for (int64_t n = 0; n < count; ++n) {
-      Value row = math.add(first, math.constant(n));
-      bRows.push_back(isa<MemRefType>(factor.getType())
-                          ? MatrixRow{factor, {row, math.constant(0)}, 1}
-                          : rowOf(factor, row));
-    }
+      aRows.push_back(factorRow(a, math.constant(m)));
+    for (int64_t n = 0; n < count; ++n)
+      bRows.push_back(factorRow(factor, math.add(first, math.constant(n))));
     Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(type));
     SmallVector<Value> sums(shape.rows * count, zeros);
-    sums = eachVector(depth, sums, [&](Value k, int64_t valid, MutableArrayRef<Value> partial) {
-      // The number of the vector is not known in a loop, whose steps are whole cache lines.
+    auto step = [&](Value k, int64_t valid, MutableArrayRef<Value> partial) {
+      // Two vectors may share a cache line; in a loop it is not known which.
       int64_t number = getConstantIntValue(k).value_or(0) / lanes;
       SmallVector<Value> left;
       for (const MatrixRow &row : aRows)
-        left.push_back(loadFrom(row, k, valid, element));
+        left.push_back(load(row, k, valid));
       for (int64_t n = 0; n < count; ++n) {
         if (!bRows[n].ahead.empty())
           fetch(bRows[n].source, bRows[n].ahead, bRows[n].columnDim, k, number);
-        Value right = loadFrom(bRows[n], k, valid, element);
-        for (int64_t m = 0; m < shape.rows; ++m)
-          partial[m * count + n] = multiplyAdd(left[m], right, partial[m * count + n]);
+        Value right = load(bRows[n], k, valid);
+        for (int64_t m = 0; m < shape.rows; ++m) {
+          Value &sum = partial[m * count + n];
+          sum = inPairs ? multiplyPairs(left[m], right, sum) : multiplyAdd(left[m], right, sum);
+        }
       }
-    });
+    };
+    sums = eachVector(depth, sums, step, width);
     // Lane m * group + n is for row m, column n.
     SmallVector<Value> parts(lanes, zeros);
     for (int64_t m = 0; m < shape.rows; ++m)

@@ -251,8 +251,10 @@ void TileLowering::eachRow(int64_t rows, function_ref<void(Value)> body) {
 
 SmallVector<Value>
 TileLowering::eachVector(int64_t columns, ValueRange carried,
-                         function_ref<void(Value, int64_t, MutableArrayRef<Value>)> body) {
-  int64_t lanes = target.lanes;
+                         function_ref<void(Value, int64_t, MutableArrayRef<Value>)> body,
+                         int64_t lanes) {
+  if (lanes == 0)
+    lanes = target.lanes;
   SmallVector<Value> values(carried);
   int64_t first = 0;
   if (llvm::divideCeil(columns, lanes) > uint64_t(unrolledVectors)) {

@@ -18,6 +18,7 @@ namespace heddle {
 /// The register tile of the CPU that code is made for.
 struct TileTarget {
   int64_t lanes, rows, vectors;
+  bool bf16Pairs = false; ///< multiplies vectors of bf16 in pairs, 16 lanes
 };
 
 /// A vector of a tile: `valid` of its lanes, starting at a row and column, are inside of the tile.
@@ -108,12 +109,23 @@ private:
   static constexpr int64_t fewRows = 8;
   /// Whether a product has few rows, b transposed, and starts from equal elements.
   bool takesDotForm(tile::DotOp op);
-  void dotForm(tile::DotOp op, mlir::Value a);
+  void dotForm(tile::DotOp op);
   /// Whether a loaded tile has no buffer, since the one product that needs it reads memory.
   bool isDirect(tile::LoadOp load);
   MatrixRow rowOf(mlir::Value tile, mlir::Value row);
   /// Vectors in a register tile of so few rows that it has fewer than `most` sums otherwise.
   int64_t vectorsOfFewRows(int64_t rows, int64_t columns);
+
+  // FewRowPairs.cpp
+  bool takesPairs(tile::DotOp op);
+  mlir::VectorType pairsType();
+  mlir::Value packPairs(mlir::Value tile);
+  mlir::Value loadPairs(const MatrixRow &row, mlir::Value column, int64_t valid);
+  mlir::Value multiplyPairs(mlir::Value x, mlir::Value y, mlir::Value sum);
+  void pairTile(tile::DotOp op, mlir::Value pairs, mlir::Value dest, int64_t column,
+                llvm::ArrayRef<int64_t> valid);
+  /// A product of few rows whose b is in memory, not transposed.
+  void pairForm(tile::DotOp op, mlir::Value dest);
 
   // Dots.cpp
   mlir::LogicalResult lowerDot(tile::DotOp op);
@@ -179,10 +191,11 @@ private:
   mlir::Value fromStorage(mlir::Value value, mlir::Type element);
   mlir::Value scalar(mlir::Value value) { return scalars.lookupOrDefault(value); }
   void eachRow(int64_t rows, llvm::function_ref<void(mlir::Value)> body);
-  /// Calls `body(column, valid, carried)` for the vectors of a row; returns the carried values.
-  llvm::SmallVector<mlir::Value> eachVector(
-      int64_t columns, mlir::ValueRange carried,
-      llvm::function_ref<void(mlir::Value, int64_t, llvm::MutableArrayRef<mlir::Value>)> body);
+  /// Calls `body(column, valid, carried)` for the vectors of a row, of `lanes` columns if given; returns the carried values.
+  llvm::SmallVector<mlir::Value>
+  eachVector(int64_t columns, mlir::ValueRange carried,
+             llvm::function_ref<void(mlir::Value, int64_t, llvm::MutableArrayRef<mlir::Value>)> body,
+             int64_t lanes = 0);
 
   mlir::ImplicitLocOpBuilder &b;
   IndexMath math;

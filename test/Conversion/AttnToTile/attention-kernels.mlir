@@ -1,6 +1,6 @@
 // RUN: heddle-opt %s --attn-to-tile --split-input-file --verify-diagnostics | FileCheck %s
 
-// Layers share a kernel; a call of one token has one of its own, with one row.
+// Layers share a kernel; a call of few tokens has kernels of its own, unless blocks of queries are asked for: with fewer rows then.
 // CHECK-LABEL: func.func @layers
 func.func @layers(%q: tensor<?x?x4x64xf32>, %k: tensor<?x?x2x64xf32>) -> tensor<?x?x4x64xf32> {
   // CHECK: tile.dispatch @attention grid
@@ -11,11 +11,19 @@ func.func @layers(%q: tensor<?x?x4x64xf32>, %k: tensor<?x?x2x64xf32>) -> tensor<
 }
 // CHECK-LABEL: func.func @token
 func.func @token(%q: tensor<?x1x4x64xf32>, %k: tensor<?x?x2x64xf32>) -> tensor<?x1x4x64xf32> {
-  // CHECK: tile.dispatch @attention_0 grid
+  // CHECK: tile.dispatch @decode_attention grid
+  // CHECK: tile.dispatch @merge_attention grid
   %0 = attn.attention %q, %k, %k {causal} : (tensor<?x1x4x64xf32>, tensor<?x?x2x64xf32>, tensor<?x?x2x64xf32>) -> tensor<?x1x4x64xf32>
-  return %0 : tensor<?x1x4x64xf32>
+  // CHECK: tile.dispatch @decode_attention grid
+  // CHECK: tile.dispatch @merge_attention grid
+  %1 = attn.attention %0, %k, %k {causal} : (tensor<?x1x4x64xf32>, tensor<?x?x2x64xf32>, tensor<?x?x2x64xf32>) -> tensor<?x1x4x64xf32>
+  // CHECK: tile.dispatch @attention_0 grid
+  %2 = attn.attention %1, %k, %k {causal, tile.config = #tile.config<block = [1, 64]>} : (tensor<?x1x4x64xf32>, tensor<?x?x2x64xf32>, tensor<?x?x2x64xf32>) -> tensor<?x1x4x64xf32>
+  return %2 : tensor<?x1x4x64xf32>
 }
 // CHECK: tile.kernel private @attention({{.*}} config <block = [64, 64]>
+// CHECK: tile.kernel private @decode_attention({{.*}} config <block = [1, 32, 256]>
+// CHECK: tile.kernel private @merge_attention(
 // CHECK: tile.kernel private @attention_0({{.*}} config <block = [1, 64]>
 // CHECK-NOT: tile.kernel
 

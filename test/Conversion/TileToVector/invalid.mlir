@@ -1,9 +1,11 @@
 // RUN: heddle-opt %s --convert-tile-to-vector --split-input-file --verify-diagnostics
 // RUN: not heddle-opt %s --convert-tile-to-vector=lanes=12 2>&1 | FileCheck %s --check-prefix=LANES
 // RUN: not heddle-opt %s --convert-tile-to-vector=rows=0 2>&1 | FileCheck %s --check-prefix=ROWS
+// RUN: not heddle-opt %s --convert-tile-to-vector="lanes=8 bf16-pairs" 2>&1 | FileCheck %s --check-prefix=PAIRS
 
 // LANES: option 'lanes' must be a power of two, is 12
 // ROWS: option 'rows' must be positive, is 0
+// PAIRS: option 'bf16-pairs' needs 16 lanes, there are 8
 
 tile.kernel @precision(%x: memref<16x16xf32>) {
   %a = arith.constant dense<1.0> : tensor<16x16xf32>

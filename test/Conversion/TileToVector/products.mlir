@@ -30,11 +30,11 @@ tile.kernel @register_tiles(%a: memref<13x10xbf16>, %b: memref<35x10xbf16>, %c: 
   tile.return
 }
 
-// Few rows: b is read from memory, without a panel, and sums over lanes come last.
+// Few rows: both operands are read from memory, without a panel, and sums over lanes come last.
 // CHECK-LABEL: func.func private @few_rows(
 // CHECK-SAME: %[[A:[a-z0-9]+]]: memref<2x16xf32>, %[[B:[a-z0-9]+]]: memref<?x16xf32>
 // CHECK: scf.forall
-// CHECK-COUNT-2: memref.alloca
+// CHECK-COUNT-1: memref.alloca
 // CHECK-NOT: memref.alloca
 // CHECK: scf.for {{.*}} to %c8 step %c4
 // CHECK: vector.load %[[B]]
@@ -57,8 +57,8 @@ tile.kernel @few_rows(%a: memref<2x16xf32>, %b: memref<?x16xf32>, %c: memref<2x8
 // At most 8 rows of b are read at once. A load that says which rows come next has them fetched, line by line and not past the last one.
 // CHECK-LABEL: func.func private @ahead(
 // CHECK-SAME: %[[A:[a-z0-9]+]]: memref<1x16xf32>, %[[B:[a-z0-9]+]]: memref<?x16xf32>
-// CHECK: %[[LAST:.*]] = arith.subi %{{.*}}, %c1
 // CHECK: scf.for %{{.*}} = %c0 to %c32 step %c8
+// CHECK: %[[LAST:.*]] = arith.subi %{{.*}}, %c1
 // CHECK: %[[AHEAD:.*]] = arith.addi %{{.*}}, %c32
 // CHECK: %[[ROW:.*]] = arith.minsi %[[AHEAD]], %[[LAST]]
 // CHECK-COUNT-8: memref.prefetch %[[B]]{{.*}}, read, locality<2>, data : memref<?x16xf32>

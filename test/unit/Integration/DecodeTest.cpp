@@ -175,7 +175,7 @@ TEST_P(Decode, AnyHeadDim) {
     }
   compile();
   for (size_t entry = 0; entry < specs.size(); ++entry) {
-    Random random(int64_t(entry));
+    Random random(int64_t(entry) + 1);
     AttentionInputs inputs = AttentionInputs::random(specs[entry], {1, 1, 90}, random);
     check(entry, inputs, specs[entry].text());
   }

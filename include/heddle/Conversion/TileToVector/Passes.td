@@ -45,6 +45,7 @@ def ConvertTileToVectorPass : Pass<"convert-tile-to-vector", "mlir::ModuleOp"> {
     Option<"lanes", "lanes", "int64_t", "16", "f32 lanes of a vector register">,
     Option<"rows", "rows", "int64_t", "12", "rows of a register tile">,
     Option<"vectors", "vectors", "int64_t", "2", "vectors that a row of a register tile holds">,
+    Option<"bf16Pairs", "bf16-pairs", "bool", "false", "multiply bf16 in pairs, as AVX512-BF16 does; for 16 lanes">,
   ];
   let statistics = [
     Statistic<"numKernels", "num-kernels", "Kernels lowered">,
