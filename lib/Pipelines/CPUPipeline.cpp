@@ -101,7 +101,8 @@ void buildKernelsToLLVMPipeline(OpPassManager &pm, const KernelsToLLVMPipelineOp
   const CPUVariant *variant = lookupCPUVariant(options.variant);
   if (!variant)
     return pm.addPass(std::make_unique<UnknownVariantPass>(options.variant));
-  pm.addPass(createConvertTileToVectorPass({variant->lanes, variant->rows, variant->vectors}));
+  pm.addPass(createConvertTileToVectorPass(
+      {variant->lanes, variant->rows, variant->vectors, variant->bf16Pairs}));
   ConvertContractionToVectorPassOptions contraction;
   contraction.lanes = variant->lanes;
   contraction.rows = variant->rows;

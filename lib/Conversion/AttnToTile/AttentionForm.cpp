@@ -42,9 +42,11 @@ constexpr int64_t leastRows = 16;
 
 /// At most so many queries of a sequence are few: one step of decoding, or of checking a draft.
 constexpr int64_t mostFewQueries = 8;
-/// Keys of a block and of a chunk, for few queries on CPUs. A block of all heads is what is fetched ahead, and stays in a second-level
-/// cache; a chunk is what one task reads, so few of them would not divide well among threads.
-constexpr int64_t decodeBlockKeys = 32, decodeChunkKeys = 256;
+/// Keys of a chunk, for few queries on CPUs: what one task reads, so few of them would not divide well among threads.
+constexpr int64_t decodeChunkKeys = 256;
+/// Bytes of a column of a block: 32 keys of f32, 64 of half the size. A block of all heads is what is fetched ahead, and has to stay in a
+/// second-level cache.
+constexpr int64_t decodeBlockBytes = 128;
 /// Tiles of a program for few queries are on its stack, too.
 constexpr int64_t mostDecodeBytes = 384 * 1024;
 
@@ -190,7 +192,8 @@ AttentionForm::AttentionForm(attn::AttentionOp op, const KernelTarget &target)
     warps = blocks.warps;
   // A hint without a chunk asks for blocks of queries.
   if (!target.chip && hint.size() != 2) {
-    int64_t fewQueriesBlock = hint.empty() ? decodeBlockKeys : hint[1];
+    int64_t keyBytes = type(Part::Key).getElementTypeBitWidth() / 8;
+    int64_t fewQueriesBlock = hint.empty() ? decodeBlockBytes / keyBytes : hint[1];
     if (isForFewQueries(*this, fewQueriesBlock)) {
       blockQueries = type(Part::Query).getDimSize(1);
       blockKeys = fewQueriesBlock;

@@ -168,9 +168,8 @@ RunningSoftmax AttentionKernel::step(Index key, KeyBlock kind, const RunningSoft
       emit.dotTransposed(emit.tile(queries), keyTile.to(form.scoreType()),
                          emit.filled({form.blockQueries, form.blockKeys}, 0.0), form.precision);
   Tile s = scores.apply(products, key, kind);
-  return softmax.add(before, s, scores.factor(), [&] {
-    return load(valueRows, form.valueDim, form.valueColumns);
-  });
+  return softmax.add(before, s, scores.factor(),
+                     [&] { return load(valueRows, form.valueDim, form.valueColumns); });
 }
 
 void AttentionKernel::store(const RunningSoftmax &after) {

@@ -31,10 +31,15 @@ enum class KeyBlock { Global, First, Inside, Last, Any };
 /// Turns raw products into scores that a softmax is taken of.
 class AttentionScores {
 public:
+  /// Of the form's blocks of queries and keys.
+  AttentionScores(TileEmitter &emit, const AttentionForm &form, const AttentionBlock &block)
+      : emit(emit), form(form), block(block), rows(ScoreRows::Queries),
+        shape{form.blockQueries, form.blockKeys} {}
+  /// Of one query in the heads of a group, and so many keys.
   AttentionScores(TileEmitter &emit, const AttentionForm &form, const AttentionBlock &block,
-                  ScoreRows rows = ScoreRows::Queries)
-      : emit(emit), form(form), block(block), rows(rows),
-        shape{rows == ScoreRows::Heads ? form.groupHeads() : form.blockQueries, form.blockKeys} {}
+                  int64_t keys)
+      : emit(emit), form(form), block(block), rows(ScoreRows::Heads),
+        shape{form.groupHeads(), keys} {}
 
   /// log2 of a weight, up to the maximum's, is this factor times the score; it is > 0. Without other terms, it holds the scale.
   double factor() const;

@@ -9,7 +9,7 @@
 //       for each query i:
 //         state[h, i] = state[h, i] + softmax of scores(Q[i, h] K[block, h]^T) with V[block, h]
 //
-// While a block is computed, the next one is fetched. The state of all heads is in the buffers of partial results, which stay in the L1
+// While a block is computed, the next one is fetched. A block that not all queries see whole is computed in small parts, under a mask. The state of all heads is in the buffers of partial results, which stay in the L1
 // cache. Another kernel merges the chunks of a sequence, those with visible keys: others are neither computed nor read. Their extent
 // is fixed, so a result does not depend on the number of threads.
 //
@@ -26,6 +26,9 @@ using namespace mlir;
 using namespace heddle;
 
 using Part = AttentionPart;
+
+/// Keys of a part of a block that has a mask.
+constexpr int64_t edgeKeys = 16;
 
 static SmallVector<Part> presentParts(const AttentionForm &form, Part first, Part last) {
   SmallVector<Part> parts;
@@ -69,7 +72,14 @@ protected:
     body(emit.index(loop.getInductionVar()));
   }
 
-  void storeResults(const RunningSoftmax &after, Index batch, Index keyHead, int64_t query);
+  /// The same for the queries; without a loop for one.
+  void eachQuery(llvm::function_ref<void(Index)> body) {
+    if (form.blockQueries == 1)
+      return body(emit.index(0));
+    each(emit.index(0), emit.index(form.blockQueries), 1, body);
+  }
+
+  void storeResults(const RunningSoftmax &after, Index batch, Index keyHead, Index query);
 
   TileEmitter &emit;
   const AttentionForm &form;
@@ -85,7 +95,7 @@ public:
 
 private:
   void visit(Index begin, Index end, const DecodeRange &range);
-  void step(Index keyHead, Index key, KeyBlock kind);
+  void step(Index keyHead, Index key, KeyBlock kind, int64_t numKeys);
 
   std::optional<Index> batch, chunk, headBegin, headEnd, keys;
 };
@@ -102,9 +112,9 @@ private:
 } // namespace
 
 void FewQueries::storeResults(const RunningSoftmax &after, Index batch, Index keyHead,
-                              int64_t query) {
+                              Index query) {
   int64_t group = form.groupHeads();
-  Index head = firstHead(keyHead), zero = emit.index(0), row = emit.index(query);
+  Index head = firstHead(keyHead), zero = emit.index(0);
   std::optional<Tile> sinks;
   if (form.has(Part::Sinks)) {
     Value view = tile::ViewOp::create(emit, part(Part::Sinks), ValueRange(), int64_t(0));
@@ -112,12 +122,12 @@ void FewQueries::storeResults(const RunningSoftmax &after, Index batch, Index ke
   }
   softmax.finish(after, sinks, [&](Part which, Tile rows) {
     if (which == Part::Output) {
-      Value view = emit.partOf(part(which), {batch, row, head, zero}, {1, 1, group, form.valueDim},
-                               {group, form.valueDim});
+      Value view = emit.partOf(part(which), {batch, query, head, zero},
+                               {1, 1, group, form.valueDim}, {group, form.valueDim});
       tile::StoreOp::create(emit, rows, view, ValueRange{zero, zero});
       return;
     }
-    Value view = emit.partOf(part(which), {batch, head, row}, {1, group, 1}, {group});
+    Value view = emit.partOf(part(which), {batch, head, query}, {1, group, 1}, {group});
     tile::StoreOp::create(emit, rows, view, ValueRange(zero));
   });
 }
@@ -162,8 +172,7 @@ void DecodeKernel::run() {
   auto start = [&] {
     RunningSoftmax nothing = softmax.start();
     each(*headBegin, *headEnd, 1, [&](Index keyHead) {
-      for (int64_t query = 0; query < form.blockQueries; ++query)
-        partial.store(nothing, *batch, *chunk, keyHead, query);
+      eachQuery([&](Index query) { partial.store(nothing, *batch, *chunk, keyHead, query); });
     });
   };
   if (form.hasOneChunk) {
@@ -182,59 +191,62 @@ void DecodeKernel::run() {
   visit(secondBegin, secondEnd, range);
   if (!form.hasOneChunk)
     return;
-  for (int64_t query = 0; query < form.blockQueries; ++query)
+  eachQuery([&](Index query) {
     storeResults(partial.load(*batch, *chunk, *headBegin, query), *batch, *headBegin, query);
+  });
 }
 
-/// Blocks of keys; those that all queries see need no mask.
+/// Blocks of keys.
 void DecodeKernel::visit(Index begin, Index end, const DecodeRange &range) {
+  auto eachHead = [&](Index key, KeyBlock kind, int64_t numKeys) {
+    each(*headBegin, *headEnd, 1, [&](Index keyHead) { step(keyHead, key, kind, numKeys); });
+  };
   each(begin, end, form.blockKeys, [&](Index key) {
     Value isInside = arith::AndIOp::create(emit, atMost(range.fullBegin, key),
                                            atMost(key + form.blockKeys, range.fullEnd));
     auto branch = scf::IfOp::create(emit, isInside, /*withElseRegion=*/true);
-    for (auto [kind, block] : {std::pair(KeyBlock::Inside, branch.thenBlock()),
-                               std::pair(KeyBlock::Any, branch.elseBlock())}) {
-      OpBuilder::InsertionGuard guard(emit);
-      emit.setInsertionPointToStart(block);
-      each(*headBegin, *headEnd, 1,
-           [&, kind = kind](Index keyHead) { step(keyHead, key, kind); });
-    }
+    OpBuilder::InsertionGuard guard(emit);
+    emit.setInsertionPointToStart(branch.thenBlock());
+    eachHead(key, KeyBlock::Inside, form.blockKeys);
+    emit.setInsertionPointToStart(branch.elseBlock());
+    int64_t partKeys = form.blockKeys % edgeKeys == 0 ? edgeKeys : form.blockKeys;
+    each(key, min(key + form.blockKeys, end), partKeys,
+         [&](Index part) { eachHead(part, KeyBlock::Any, partKeys); });
   });
 }
 
-/// A block of keys in the heads of a group.
-void DecodeKernel::step(Index keyHead, Index key, KeyBlock kind) {
+/// Keys in the heads of a group. One query uses keys and values where they lie.
+void DecodeKernel::step(Index keyHead, Index key, KeyBlock kind, int64_t numKeys) {
   bool isInside = kind == KeyBlock::Inside;
-  Index zero = emit.index(0), head = firstHead(keyHead);
+  Index zero = emit.index(0), head = firstHead(keyHead), numQueries = emit.index(form.blockQueries);
+  int64_t group = form.groupHeads();
   auto load = [&](Part which, int64_t columns) {
     Value rows = emit.rowsOf(part(which), *batch, keyHead, *keys, columns);
     std::optional<int64_t> ahead;
     if (isInside)
       ahead = form.blockKeys;
-    return emit.load(rows, {key, zero}, {form.blockKeys, columns}, !isInside, ahead);
+    return emit.load(rows, {key, zero}, {numKeys, columns}, !isInside, ahead);
   };
-  int64_t group = form.groupHeads();
   Tile keyTile = load(Part::Key, form.keyDim).to(form.scoreType());
   std::optional<Tile> valueTile;
-  for (int64_t query = 0; query < form.blockQueries; ++query) {
-    Index position = *keys - (form.blockQueries - query), row = emit.index(query);
-    AttentionBlock block{parts, *batch,   head,     keyHead, emit.index(form.blockQueries),
-                         *keys, row,      position, position, std::nullopt};
-    AttentionScores scores(emit, form, block, ScoreRows::Heads);
-    Value queryHeads = emit.partOf(part(Part::Query), {*batch, row, head, zero},
+  if (form.blockQueries > 1)
+    valueTile = load(Part::Value, form.valueDim).to(form.weightType());
+  eachQuery([&](Index query) {
+    Index position = *keys - numQueries + query;
+    AttentionBlock block{parts, *batch, head,     keyHead,  numQueries,
+                         *keys, query,  position, position, std::nullopt};
+    AttentionScores scores(emit, form, block, numKeys);
+    Value queryHeads = emit.partOf(part(Part::Query), {*batch, query, head, zero},
                                    {1, 1, group, form.keyDim}, {group, form.keyDim});
     Tile queries = emit.load(queryHeads, {zero, zero}, {group, form.keyDim}, /*padded=*/false);
     Tile products = emit.dotTransposed(queries.to(form.scoreType()), keyTile,
-                                       emit.filled({group, form.blockKeys}, 0.0), form.precision);
+                                       emit.filled({group, numKeys}, 0.0), form.precision);
     RunningSoftmax before = partial.load(*batch, *chunk, keyHead, query);
     RunningSoftmax after =
-        softmax.add(before, scores.apply(products, key, kind), scores.factor(), [&] {
-          if (!valueTile)
-            valueTile = load(Part::Value, form.valueDim);
-          return *valueTile;
-        });
+        softmax.add(before, scores.apply(products, key, kind), scores.factor(),
+                    [&] { return valueTile ? *valueTile : load(Part::Value, form.valueDim); });
     partial.store(after, *batch, *chunk, keyHead, query);
-  }
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -261,10 +273,9 @@ MergeKernel::MergeKernel(TileEmitter &emit, const AttentionForm &form, ValueRang
 void MergeKernel::run() {
   Index program = emit.programId(tile::Axis::X);
   Index batch = program / form.keyHeads, keyHead = program % emit.index(form.keyHeads);
-  Index keys = numKeys ? emit.index(numKeys)
-                       : emit.loadIndex(part(Part::KvLen), ValueRange(batch));
+  Index keys = numKeys ? emit.index(numKeys) : emit.loadIndex(part(Part::KvLen), ValueRange(batch));
   DecodeRange range(emit, form, keys);
-  for (int64_t query = 0; query < form.blockQueries; ++query) {
+  eachQuery([&](Index query) {
     auto add = [&](Index begin, Index end, const RunningSoftmax &before) {
       auto loop = scf::ForOp::create(emit, begin, end, emit.index(1),
                                      ValueRange{before.acc, before.maximum, before.sum});
@@ -284,7 +295,7 @@ void MergeKernel::run() {
       state = add(emit.index(0), range.firstChunks(), state);
     state = add(range.secondChunk(), range.endChunk(), state);
     storeResults(state, batch, keyHead, query);
-  }
+  });
 }
 
 //===----------------------------------------------------------------------===//

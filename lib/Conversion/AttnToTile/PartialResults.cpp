@@ -34,7 +34,7 @@ DecodeRange::DecodeRange(TileEmitter &emit, const AttentionForm &form, Index key
 }
 
 PartialResults::Views PartialResults::viewsOf(Index batch, Index chunk, Index keyHead,
-                                              int64_t query) {
+                                              Index query) {
   int64_t group = form.groupHeads();
   Index row = keyHead * (group * form.blockQueries) + query * group;
   auto statistic = [&](int64_t which) {
@@ -46,7 +46,7 @@ PartialResults::Views PartialResults::viewsOf(Index batch, Index chunk, Index ke
           statistic(0), statistic(1)};
 }
 
-RunningSoftmax PartialResults::load(Index batch, Index chunk, Index keyHead, int64_t query) {
+RunningSoftmax PartialResults::load(Index batch, Index chunk, Index keyHead, Index query) {
   Views views = viewsOf(batch, chunk, keyHead, query);
   Value zero = emit.index(0);
   int64_t group = form.groupHeads();
@@ -56,7 +56,7 @@ RunningSoftmax PartialResults::load(Index batch, Index chunk, Index keyHead, int
 }
 
 void PartialResults::store(const RunningSoftmax &state, Index batch, Index chunk, Index keyHead,
-                           int64_t query) {
+                           Index query) {
   Views views = viewsOf(batch, chunk, keyHead, query);
   Value zero = emit.index(0);
   tile::StoreOp::create(emit, state.acc, views.acc, ValueRange{zero, zero});

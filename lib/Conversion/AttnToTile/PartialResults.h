@@ -18,9 +18,7 @@ public:
   Index secondChunk() const { return max(begin / form.chunkKeys, firstChunks()); }
   Index endChunk() const { return ceilDiv(end, form.chunkKeys); }
   Index firstBlock() const { return ceilDiv(globalEnd, form.blockKeys) * form.blockKeys; }
-  Index secondBlock() const {
-    return max(begin / form.blockKeys * form.blockKeys, firstBlock());
-  }
+  Index secondBlock() const { return max(begin / form.blockKeys * form.blockKeys, firstBlock()); }
 
   Index globalEnd, begin, end, fullBegin, fullEnd;
 
@@ -36,8 +34,8 @@ public:
       : emit(emit), form(form), accumulators(accumulators), statistics(statistics) {}
 
   /// Of a query in all heads of a group.
-  RunningSoftmax load(Index batch, Index chunk, Index keyHead, int64_t query);
-  void store(const RunningSoftmax &state, Index batch, Index chunk, Index keyHead, int64_t query);
+  RunningSoftmax load(Index batch, Index chunk, Index keyHead, Index query);
+  void store(const RunningSoftmax &state, Index batch, Index chunk, Index keyHead, Index query);
 
   Index chunks() { return emit.dim(accumulators, 1); }
 
@@ -45,7 +43,7 @@ private:
   struct Views {
     mlir::Value acc, maximum, sum;
   };
-  Views viewsOf(Index batch, Index chunk, Index keyHead, int64_t query);
+  Views viewsOf(Index batch, Index chunk, Index keyHead, Index query);
 
   TileEmitter &emit;
   const AttentionForm &form;

@@ -27,7 +27,8 @@ struct ConvertTileToVectorPass : impl::ConvertTileToVectorPassBase<ConvertTileTo
     if (failed(verifyTileOptions(getOperation(), lanes, {{"rows", rows}, {"vectors", vectors}})))
       return signalPassFailure();
     if (bf16Pairs && lanes != 16) {
-      getOperation().emitError() << "option 'bf16-pairs' needs 16 lanes, there are " << lanes.getValue();
+      getOperation().emitError() << "option 'bf16-pairs' needs 16 lanes, there are "
+                                 << lanes.getValue();
       return signalPassFailure();
     }
     SmallVector<tile::LaunchOp> launches;

@@ -131,7 +131,8 @@ void TileLowering::registerTile(tile::DotOp op, Value a, Value panel, Value dest
                                                       : rowOf(panel, k);
     for (int64_t v = 0; v < vectors; ++v) {
       if (!from.ahead.empty())
-        fetch(from.source, from.ahead, from.columnDim, math.add(column, math.constant(v * lanes)), v);
+        fetch(from.source, from.ahead, from.columnDim, math.add(column, math.constant(v * lanes)),
+              v);
       // Past the end of a row, a buffer has padding, but memory may end.
       bool isPadded = buffers.contains(panel) || isa<MemRefType>(panel.getType());
       columns.push_back(loadFrom(from, math.add(column, math.constant(v * lanes)),

@@ -64,14 +64,14 @@ TileLowering::MatrixRow TileLowering::rowOf(Value tile, Value row) {
 
 /// As many as keep as many sums under way as a whole tile has, and as divide the columns into equal parts.
 int64_t TileLowering::vectorsOfFewRows(int64_t rows, int64_t columns) {
-  int64_t most =
-      std::clamp<int64_t>(target.rows * target.vectors / rows, target.vectors, fewRows);
+  int64_t most = std::clamp<int64_t>(target.rows * target.vectors / rows, target.vectors, fewRows);
   int64_t all = llvm::divideCeil(columns, target.lanes);
   return llvm::divideCeil(all, llvm::divideCeil(all, most));
 }
 
 /// a times the transpose of b for few rows: `group` columns of the result at a time, with one vector of partial sums for each of its
-/// elements there. Stage d of the sum over lanes adds lanes that differ in bit d, of two vectors at once.
+/// elements there. Stage d of the sum over lanes adds lanes that differ in bit d, of two vectors at once: the sums of the first stay where
+/// the bit is 0, those of the second where it is 1.
 void TileLowering::dotForm(tile::DotOp op) {
   TileShape shape = shapeOf(op.getType());
   Type element = op.getType().getElementType();
@@ -124,11 +124,16 @@ void TileLowering::dotForm(tile::DotOp op) {
       for (int64_t n = 0; n < count; ++n)
         parts[m * group + n] = sums[m * count + n];
     for (int64_t d = 1; d < lanes; d *= 2) {
-      auto [upper, lower] = transposeStage(lanes, d);
+      SmallVector<int64_t> kept, moved;
+      for (int64_t lane = 0; lane < lanes; ++lane) {
+        int64_t from = lane & d ? lanes : 0;
+        kept.push_back(from + lane);
+        moved.push_back(from + (lane ^ d));
+      }
       for (int64_t i = 0; i < lanes; i += 2 * d) {
-        Value even = vector::ShuffleOp::create(b, parts[i], parts[i + d], upper);
-        Value odd = vector::ShuffleOp::create(b, parts[i], parts[i + d], lower);
-        parts[i] = combine(tile::CombiningKind::Add, even, odd);
+        Value stay = vector::ShuffleOp::create(b, parts[i], parts[i + d], kept);
+        Value move = vector::ShuffleOp::create(b, parts[i], parts[i + d], moved);
+        parts[i] = combine(tile::CombiningKind::Add, stay, move);
       }
     }
     TilePoint start(math.constant(0), first, lanes);

@@ -141,8 +141,7 @@ void TileLowering::pairTile(tile::DotOp op, Value pairs, Value dest, int64_t col
       }
       for (int64_t half : {0, 1})
         if (valid[u] > half * lanes)
-          columns.push_back(
-              vector::ShuffleOp::create(b, loaded[0], loaded[1], interleaved[half]));
+          columns.push_back(vector::ShuffleOp::create(b, loaded[0], loaded[1], interleaved[half]));
     }
     for (int64_t r = 0; r < rows; ++r) {
       Value both = memref::LoadOp::create(b, pairs, ValueRange{math.constant(r), pair});
@@ -179,8 +178,7 @@ void TileLowering::pairForm(tile::DotOp op, Value dest) {
   TileShape shape = shapeOf(op.getType());
   Value pairs = packPairs(op.getA());
   int64_t width = 2 * target.lanes, all = llvm::divideCeil(shape.columns, width);
-  int64_t most =
-      std::max<int64_t>(target.rows * target.vectors / (2 * shape.rows), 1);
+  int64_t most = std::max<int64_t>(target.rows * target.vectors / (2 * shape.rows), 1);
   int64_t units = llvm::divideCeil(all, llvm::divideCeil(all, std::min(most, fewRows / 2)));
   for (int64_t first = 0; first < all; first += units) {
     SmallVector<int64_t> valid;

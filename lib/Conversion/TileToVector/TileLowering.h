@@ -192,10 +192,10 @@ private:
   mlir::Value scalar(mlir::Value value) { return scalars.lookupOrDefault(value); }
   void eachRow(int64_t rows, llvm::function_ref<void(mlir::Value)> body);
   /// Calls `body(column, valid, carried)` for the vectors of a row, of `lanes` columns if given; returns the carried values.
-  llvm::SmallVector<mlir::Value>
-  eachVector(int64_t columns, mlir::ValueRange carried,
-             llvm::function_ref<void(mlir::Value, int64_t, llvm::MutableArrayRef<mlir::Value>)> body,
-             int64_t lanes = 0);
+  llvm::SmallVector<mlir::Value> eachVector(
+      int64_t columns, mlir::ValueRange carried,
+      llvm::function_ref<void(mlir::Value, int64_t, llvm::MutableArrayRef<mlir::Value>)> body,
+      int64_t lanes = 0);
 
   mlir::ImplicitLocOpBuilder &b;
   IndexMath math;

@@ -21,7 +21,7 @@ func.func @decode(%q: tensor<?x1x8x64xbf16>, %k: tensor<?x?x2x64xbf16>, %v: tens
 
 // A program is (sequence, chunk); a chunk without visible keys does nothing.
 // CHECK-LABEL: tile.kernel private @decode_attention(
-// CHECK-SAME: config <block = [1, 32, 256]>
+// CHECK-SAME: config <block = [1, 64, 256]>
 // CHECK: %[[PROGRAM:.*]] = tile.program_id x
 // CHECK: %[[BATCH:.*]] = arith.divui %[[PROGRAM]]
 // CHECK: %[[CHUNK:.*]] = arith.remui %[[PROGRAM]]
@@ -36,22 +36,23 @@ func.func @decode(%q: tensor<?x1x8x64xbf16>, %k: tensor<?x?x2x64xbf16>, %v: tens
 // CHECK:     tile.store
 
 // Keys outside, heads inside. A block that all see is fetched ahead and has no mask; rows are the heads of a group.
-// CHECK: scf.for %[[KEY:.*]] = %[[BEGIN]] to %[[END]] step %c32 {
+// CHECK: scf.for %[[KEY:.*]] = %[[BEGIN]] to %[[END]] step %c64 {
 // CHECK:   scf.if
 // CHECK:     scf.for %[[HEAD:.*]] = %c0 to %c2 step %c1 {
 // CHECK-NOT:   tile.iota
-// CHECK:       %[[KT:.*]] = tile.load %{{.*}}[%[[KEY]], %c0] ahead 32 : !tile.view<?x64xbf16> -> tensor<32x64xbf16>
+// CHECK:       %[[KT:.*]] = tile.load %{{.*}}[%[[KEY]], %c0] ahead 64 : !tile.view<?x64xbf16> -> tensor<64x64xbf16>
 // CHECK:       %[[QT:.*]] = tile.load %{{.*}}[%c0, %c0] : !tile.view<4x64xbf16> -> tensor<4x64xbf16>
-// CHECK:       tile.dot %[[QT]], %[[KT]], %{{.*}} {transpose_b} : tensor<4x64xbf16>, tensor<32x64xbf16> -> tensor<4x32xf32>
+// CHECK:       tile.dot %[[QT]], %[[KT]], %{{.*}} {transpose_b} : tensor<4x64xbf16>, tensor<64x64xbf16> -> tensor<4x64xf32>
 // CHECK:       tile.load %{{.*}} : !tile.view<4x48xf32> -> tensor<4x48xf32>
-// CHECK:       tile.load %{{.*}} ahead 32 : !tile.view<?x48xbf16> -> tensor<32x48xbf16>
+// CHECK:       tile.load %{{.*}} ahead 64 : !tile.view<?x48xbf16> -> tensor<64x48xbf16>
 // CHECK:       tile.dot
 // CHECK-COUNT-3: tile.store
 // CHECK:   } else {
-// CHECK:     scf.for
-// CHECK:       tile.load {{.*}} pad(
-// CHECK:       tile.iota along 1
-// CHECK:       arith.select
+// CHECK:     scf.for %[[PART:.*]] = %[[KEY]] to %{{.*}} step %c16 {
+// CHECK:       scf.for
+// CHECK:         tile.load %{{.*}}[%[[PART]], %c0] pad(%{{.*}}) : !tile.view<?x64xbf16> -> tensor<16x64xbf16>
+// CHECK:         tile.iota along 1
+// CHECK:         arith.select
 
 // CHECK-LABEL: tile.kernel private @merge_attention(
 // CHECK: %[[STATE:.*]]:3 = scf.for %{{.*}} to %{{.*}} step %c1 iter_args

@@ -25,7 +25,7 @@ struct AttentionRule {
   bool causal = false;
   int64_t left = -1, right = -1;
   int64_t globalKeys = 0; // that `left` does not hide
-  double softcap = 0; // 0: none
+  double softcap = 0;     // 0: none
   std::optional<double> scale;
 };
 

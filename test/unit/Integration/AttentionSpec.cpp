@@ -32,8 +32,9 @@ EntryText AttentionSpec::entry(const std::string &symbol) const {
         std::string(" ") + name + "(" + entry.argument(name, clauseType) + " : " + clauseType + ")";
   };
   auto scoreType = [&](const std::array<bool, 4> &full, DType elementType) {
-    return tensorType({full[0] ? -1 : 1, full[1] ? h : 1, full[2] ? queries : 1, full[3] ? keys : 1},
-                      elementType);
+    return tensorType(
+        {full[0] ? -1 : 1, full[1] ? h : 1, full[2] ? queries : 1, full[3] ? keys : 1},
+        elementType);
   };
   if (bias)
     clause("bias", scoreType(*bias, biasType));

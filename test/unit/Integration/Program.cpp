@@ -57,9 +57,14 @@ const std::vector<Way> &kernelWays() {
   return ways;
 }
 
+const std::vector<Way> &cpuWays() {
+  static const std::vector<Way> ways(hostVariants().begin(), hostVariants().end());
+  return ways;
+}
+
 const std::vector<Way> &graphWays() {
   static const std::vector<Way> ways = [] {
-    std::vector<Way> list(hostVariants().begin(), hostVariants().end());
+    std::vector<Way> list = cpuWays();
     list.push_back({hostVariants().back(), KernelSource::TileAll});
     list.push_back("sim-sm_80");
     return list;

@@ -42,7 +42,10 @@ inline void PrintTo(const Way &way, std::ostream *os) { *os << way.text(); }
 /// Tile kernels on the best CPU variant of this machine, and as GPU kernels in the simulator.
 const std::vector<Way> &kernelWays();
 
-/// The same for suites that are not about attention: every CPU variant, the form of kernels that GPUs get on a CPU, the simulator.
+/// Tile kernels on every CPU variant of this machine.
+const std::vector<Way> &cpuWays();
+
+/// The same as kernelWays for suites that are not about attention: every CPU variant, the form of kernels that GPUs get on a CPU, the simulator.
 const std::vector<Way> &graphWays();
 
 /// Names tests that have a Way as their parameter.
@@ -114,7 +117,7 @@ private:
   static inline std::map<std::string, bool> isCompiled;
 };
 
-/// `ways` is kernelWays or graphWays.
+/// `ways` is kernelWays, cpuWays or graphWays.
 #define HEDDLE_TEST_EACH_WAY(Suite, ways)                                                          \
   INSTANTIATE_TEST_SUITE_P(Ways, Suite, testing::ValuesIn(ways()), nameOfWay)
 

@@ -150,12 +150,11 @@ TEST_P(Visibility, StructuredInputs) {
 // The same for numbers of queries that the type says to be few. Chunks of 32 keys: one, several, and a part of one.
 TEST_P(Visibility, FewQueries) {
   std::vector<AttentionSpec> specs;
-  for (int64_t queries : {1, 3})
-    for (AttentionSpec spec : visibilitySpecs(
-             GetParam().isSimulated() ? DType::F16 : DType::F32, {16, 16, 32})) {
-      spec.queries = queries;
-      specs.push_back(spec);
-    }
+  for (AttentionSpec spec :
+       visibilitySpecs(GetParam().isSimulated() ? DType::F16 : DType::F32, {16, 16, 32})) {
+    spec.queries = specs.size() % 3 == 0 ? 3 : 1;
+    specs.push_back(spec);
+  }
   Program program;
   for (auto [i, spec] : llvm::enumerate(specs))
     program.add(spec.entry("spec" + std::to_string(i)));
