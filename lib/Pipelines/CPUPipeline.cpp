@@ -108,6 +108,7 @@ void buildKernelsToLLVMPipeline(OpPassManager &pm, const KernelsToLLVMPipelineOp
   contraction.rows = variant->rows;
   contraction.vectors = variant->vectors;
   contraction.kBlock = variant->kBlock;
+  contraction.bf16Pairs = variant->bf16Pairs;
   pm.addNestedPass<func::FuncOp>(createConvertContractionToVectorPass(contraction));
   pm.addNestedPass<func::FuncOp>(createConvertLinalgToTasksPass());
   pm.addPass(createHoistKernelBuffersPass());

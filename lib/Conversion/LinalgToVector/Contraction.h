@@ -7,9 +7,10 @@
 
 namespace heddle {
 
-/// Register tile and blocking, in elements of the accumulator's type.
+/// Register tile and blocking, in elements of the accumulator's type; a k block in steps (KStep.h).
 struct ContractionTile {
   int64_t lanes, rows, vectors, kBlock, columnPanels, dotRows;
+  bool bf16Pairs;
   int64_t columns() const { return lanes * vectors; }
 };
 

@@ -5,6 +5,7 @@
 #include "Contraction.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -48,7 +49,7 @@ struct ConvertContractionToVectorPass
 private:
   void lower(Contraction &c) {
     ImplicitLocOpBuilder b(c.op.getLoc(), c.op);
-    ContractionTile tile{lanes, rows, vectors, kBlock, columnPanels, dotRows};
+    ContractionTile tile{lanes, rows, vectors, kBlock, columnPanels, dotRows, bf16Pairs};
     if (c.accumulator.isF64())
       tile.lanes = std::max<int64_t>(tile.lanes / 2, 1);
     ContractionSpace space(b, c);

@@ -2,11 +2,12 @@
 //
 // With few rows (decoding one token) the product is bound by reading rhs. Both operands are contiguous along k here, so nothing is
 // packed: a task takes a range of columns, and for a few columns and one or two rows at a time keeps one accumulator vector per
-// (column, row), with lanes along k. rhs is read once from memory, in order, and converted as it is read.
+// (column, row), with lanes along k. rhs is read once from memory, in order, and converted as it is read, if KStep.h does not multiply it
+// as it is.
 //
 //===----------------------------------------------------------------------===//
 
-#include "Contraction.h"
+#include "KStep.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -25,8 +26,8 @@ class DotFormBuilder {
 public:
   DotFormBuilder(ImplicitLocOpBuilder &b, const ContractionSpace &space,
                  const ContractionTile &tile)
-      : b(b), math(b), space(space), c(space.c), tile(tile), type(space.c.accumulator),
-        vectorType(VectorType::get({tile.lanes}, type)) {
+      : b(b), math(b), space(space), c(space.c), tile(tile), step(b, space, tile),
+        type(space.c.accumulator), vectorType(VectorType::get({tile.lanes}, type)) {
     c0 = math.constant(0);
     c1 = math.constant(1);
   }
@@ -36,7 +37,6 @@ public:
 private:
   void rowsOfColumns(Value batch, Value column, int64_t columns);
   void dotProducts(Value batch, Value column, int64_t columns, Value row, int64_t rows);
-  Value loadVector(Value operand, ArrayRef<Value> indices);
   Value loadScalar(Value operand, ArrayRef<Value> indices);
 
   ImplicitLocOpBuilder &b;
@@ -44,15 +44,11 @@ private:
   const ContractionSpace &space;
   const Contraction &c;
   const ContractionTile &tile;
+  KStep step;
   FloatType type;
   VectorType vectorType;
   Value c0, c1;
 };
-
-Value DotFormBuilder::loadVector(Value operand, ArrayRef<Value> indices) {
-  auto loadType = VectorType::get({tile.lanes}, getElementTypeOrSelf(operand.getType()));
-  return convertFloat(b, vector::LoadOp::create(b, loadType, operand, indices), type);
-}
 
 Value DotFormBuilder::loadScalar(Value operand, ArrayRef<Value> indices) {
   return convertFloat(b, memref::LoadOp::create(b, operand, indices), type);
@@ -103,9 +99,8 @@ void DotFormBuilder::dotProducts(Value batch, Value column, int64_t columns, Val
     auto loop = scf::ForOp::create(b, lo, hi, stride, init);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
-    auto read = [&](Value operand, AffineMap map, SmallVector<Value> point) {
-      point[c.k] = loop.getInductionVar();
-      return load(operand, space.access(map, point));
+    auto read = [&](Value operand, AffineMap map, const SmallVector<Value> &point) -> Value {
+      return load(operand, map, point, loop.getInductionVar());
     };
     SmallVector<Value> lhs, next;
     for (auto &point : lhsPoints)
@@ -120,16 +115,21 @@ void DotFormBuilder::dotProducts(Value batch, Value column, int64_t columns, Val
   };
 
   Value lanes = math.constant(tile.lanes);
-  Value whole = math.mul(math.floorDiv(space.depth, lanes), lanes);
+  Value whole = math.mul(math.floorDiv(step.wholeCount(), lanes), lanes);
   Value zero = arith::ConstantOp::create(b, b.getFloatAttr(type, 0.0));
   Value zeros = vector::BroadcastOp::create(b, vectorType, zero);
   SmallVector<Value> vectors = accumulate(
       c0, whole, lanes, zeros,
-      [&](Value operand, ArrayRef<Value> indices) { return loadVector(operand, indices); },
-      [&](Value x, Value y, Value acc) -> Value { return vector::FMAOp::create(b, x, y, acc); });
+      [&](Value operand, AffineMap map, const SmallVector<Value> &point, Value k) {
+        return step.loadAlongK(operand, map, point, k);
+      },
+      [&](Value x, Value y, Value acc) { return step.multiplyAdd(x, y, acc); });
   SmallVector<Value> tails = accumulate(
-      whole, space.depth, c1, zero,
-      [&](Value operand, ArrayRef<Value> indices) { return loadScalar(operand, indices); },
+      math.mul(whole, math.constant(step.size())), space.depth, c1, zero,
+      [&](Value operand, AffineMap map, SmallVector<Value> point, Value k) {
+        point[c.k] = k;
+        return loadScalar(operand, space.access(map, point));
+      },
       [&](Value x, Value y, Value acc) -> Value { return math::FmaOp::create(b, x, y, acc); });
 
   for (int64_t n = 0; n < columns; ++n)

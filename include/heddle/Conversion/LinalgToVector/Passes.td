@@ -32,12 +32,13 @@ def ConvertContractionToVectorPass : Pass<"convert-contraction-to-vector", "mlir
     Option<"lanes", "lanes", "int64_t", "16", "f32 lanes of a vector register">,
     Option<"rows", "rows", "int64_t", "12", "rows of a register tile">,
     Option<"vectors", "vectors", "int64_t", "2", "vectors that a row of a register tile holds">,
-    Option<"kBlock", "k-block", "int64_t", "512", "extent of a block along the contracted dimension">,
+    Option<"kBlock", "k-block", "int64_t", "512", "elements of a block along the contracted dimension, or pairs">,
     Option<"columnPanels", "column-panels", "int64_t", "2", "register tiles side by side in a task">,
+    Option<"bf16Pairs", "bf16-pairs", "bool", "false", "multiply bf16 by dot products of pairs (AVX512-BF16); needs 16 lanes">,
     Option<"dotRows", "dot-rows", "int64_t", "8", "at most this many rows take the dot form">,
   ];
   let dependentDialects = [
-    "mlir::affine::AffineDialect", "mlir::arith::ArithDialect", "mlir::memref::MemRefDialect",
+    "mlir::affine::AffineDialect", "mlir::arith::ArithDialect", "mlir::LLVM::LLVMDialect", "mlir::memref::MemRefDialect",
     "mlir::scf::SCFDialect", "mlir::vector::VectorDialect"
   ];
 }
