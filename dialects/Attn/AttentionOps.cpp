@@ -3,7 +3,6 @@
 #include "ScoreRegion.h"
 #include "VerifyUtils.h"
 #include "heddle/Dialect/Attn/Attn.h"
-#include "mlir/IR/TypeUtilities.h"
 #include <cmath>
 
 using namespace mlir;
@@ -63,28 +62,16 @@ LogicalResult AttentionOp::inferReturnTypes(MLIRContext *context, std::optional<
 }
 
 bool AttentionOp::isCompatibleReturnTypes(TypeRange inferred, TypeRange actual) {
-  if (inferred.size() != actual.size())
-    return false;
-  for (auto [a, b] : llvm::zip(inferred, actual))
-    if (getElementTypeOrSelf(a) != getElementTypeOrSelf(b) || failed(verifyCompatibleShape(a, b)))
-      return false;
-  return true;
+  return areCompatibleTypes(inferred, actual);
 }
 
 LogicalResult AttentionOp::reifyResultShapes(OpBuilder &builder,
                                              ReifiedRankedShapedTypeDims &shapes) {
   SmallVector<OpFoldResult> query = dimsOf(builder, getLoc(), getQuery());
   SmallVector<OpFoldResult> value = dimsOf(builder, getLoc(), getValue());
-  auto known = [&](Value result, SmallVector<OpFoldResult> dims) {
-    auto type = cast<RankedTensorType>(result.getType());
-    for (auto [index, dim] : llvm::enumerate(dims))
-      if (!type.isDynamicDim(index))
-        dim = builder.getIndexAttr(type.getDimSize(index));
-    shapes.push_back(std::move(dims));
-  };
-  known(getOutput(), {query[0], query[1], query[2], value[3]});
+  addShape(builder, shapes, getOutput(), {query[0], query[1], query[2], value[3]});
   for (Value statistic : getStatistics())
-    known(statistic, {query[0], query[2], query[1]});
+    addShape(builder, shapes, statistic, {query[0], query[2], query[1]});
   return success();
 }
 

@@ -17,7 +17,10 @@ def Attn_ActivationKind : I32EnumAttr<"ActivationKind",
       I32EnumAttrCase<"Silu", 0, "silu">,
       I32EnumAttrCase<"Gelu", 1, "gelu">,
       I32EnumAttrCase<"GeluTanh", 2, "gelu_tanh">,
-      I32EnumAttrCase<"Sigmoid", 3, "sigmoid">]> {
+      I32EnumAttrCase<"Sigmoid", 3, "sigmoid">,
+      I32EnumAttrCase<"EluPlusOne", 4, "elu_plus_one">,
+      I32EnumAttrCase<"Relu", 5, "relu">,
+      I32EnumAttrCase<"SquaredRelu", 6, "squared_relu">]> {
   let cppNamespace = "::heddle::attn";
   let genSpecializedAttr = 0;
 }
@@ -28,11 +31,24 @@ def Attn_GluKind : I32EnumAttr<"GluKind", "gated linear unit", [
       I32EnumAttrCase<"Swiglu", 0, "swiglu">,
       I32EnumAttrCase<"Geglu", 1, "geglu">,
       I32EnumAttrCase<"GegluTanh", 2, "geglu_tanh">,
-      I32EnumAttrCase<"GptOss", 3, "gpt_oss">]> {
+      I32EnumAttrCase<"GptOss", 3, "gpt_oss">,
+      I32EnumAttrCase<"Sigmoid", 4, "sigmoid">]> {
   let cppNamespace = "::heddle::attn";
   let genSpecializedAttr = 0;
 }
 def Attn_GluKindAttr : EnumAttr<Attn_Dialect, Attn_GluKind, "glu_kind">;
+
+def Attn_LinearRule : I32EnumAttr<"LinearRule",
+    "how a token changes the state of linear attention", [
+      I32EnumAttrCase<"Linear", 0, "linear">,
+      I32EnumAttrCase<"Gated", 1, "gated">,
+      I32EnumAttrCase<"Delta", 2, "delta">,
+      I32EnumAttrCase<"GatedDelta", 3, "gated_delta">]> {
+  let cppNamespace = "::heddle::attn";
+  let genSpecializedAttr = 0;
+}
+def Attn_LinearRuleAttr
+    : EnumAttr<Attn_Dialect, Attn_LinearRule, "linear_rule">;
 
 //===----------------------------------------------------------------------===//
 // Rope scalings

@@ -1,6 +1,8 @@
 //===- AttnDialect.cpp - registration of the attn dialect -----------------===//
 
 #include "heddle/Dialect/Attn/Attn.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/TypeSwitch.h"
 

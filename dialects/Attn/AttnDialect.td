@@ -27,7 +27,7 @@ def Attn_Dialect : Dialect {
     Projections, residual additions and reshapes around these operations are
     `linalg`, `arith` and `tensor` operations.
   }];
-  let dependentDialects = [];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
   let useDefaultAttributePrinterParser = 1;
 }
 

@@ -38,3 +38,28 @@ LogicalResult LayerNormOp::reifyResultShapes(OpBuilder &builder,
   shapes.push_back(dimsOf(builder, getLoc(), getInput()));
   return success();
 }
+
+LogicalResult GatedRmsNormOp::verify() {
+  if (getKind() != ActivationKind::Silu && getKind() != ActivationKind::Sigmoid)
+    return emitOpError() << "expected silu or sigmoid, got " << stringifyActivationKind(getKind());
+  if (failed(verifyChannels(*this, {"weight", getWeight()}, {"input", getInput()})))
+    return failure();
+  return verifyNumber(*this, "eps", getEps().convertToDouble(), 0,
+                      /*exclusive=*/false);
+}
+
+LogicalResult GatedRmsNormOp::reifyResultShapes(OpBuilder &builder,
+                                                ReifiedRankedShapedTypeDims &shapes) {
+  shapes.push_back(dimsOf(builder, getLoc(), getInput()));
+  return success();
+}
+
+LogicalResult L2NormOp::verify() {
+  return verifyNumber(*this, "eps", getEps().convertToDouble(), 0,
+                      /*exclusive=*/false);
+}
+
+LogicalResult L2NormOp::reifyResultShapes(OpBuilder &builder, ReifiedRankedShapedTypeDims &shapes) {
+  shapes.push_back(dimsOf(builder, getLoc(), getInput()));
+  return success();
+}

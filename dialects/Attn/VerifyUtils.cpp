@@ -2,6 +2,7 @@
 
 #include "VerifyUtils.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>
@@ -47,6 +48,24 @@ LogicalResult verifyNumber(Operation *op, StringRef name, double value, double l
 
 SmallVector<OpFoldResult> dimsOf(OpBuilder &builder, Location loc, Value value) {
   return tensor::getMixedSizes(builder, loc, value);
+}
+
+void addShape(OpBuilder &builder, ReifiedRankedShapedTypeDims &shapes, Value result,
+              SmallVector<OpFoldResult> dims) {
+  auto type = cast<RankedTensorType>(result.getType());
+  for (auto [index, dim] : llvm::enumerate(dims))
+    if (!type.isDynamicDim(index))
+      dim = builder.getIndexAttr(type.getDimSize(index));
+  shapes.push_back(std::move(dims));
+}
+
+bool areCompatibleTypes(TypeRange inferred, TypeRange actual) {
+  if (inferred.size() != actual.size())
+    return false;
+  for (auto [a, b] : llvm::zip(inferred, actual))
+    if (getElementTypeOrSelf(a) != getElementTypeOrSelf(b) || failed(verifyCompatibleShape(a, b)))
+      return false;
+  return true;
 }
 
 } // namespace heddle::attn

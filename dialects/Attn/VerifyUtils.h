@@ -44,6 +44,13 @@ llvm::LogicalResult verifyNumber(mlir::Operation *op, llvm::StringRef name, doub
 llvm::SmallVector<mlir::OpFoldResult> dimsOf(mlir::OpBuilder &builder, mlir::Location loc,
                                              mlir::Value value);
 
+/// Adds the shape of a result, given its dimensions; extents that the result's type knows become attributes.
+void addShape(mlir::OpBuilder &builder, mlir::ReifiedRankedShapedTypeDims &shapes,
+              mlir::Value result, llvm::SmallVector<mlir::OpFoldResult> dims);
+
+/// Whether types agree one by one: the same element type, and extents that can be equal.
+bool areCompatibleTypes(mlir::TypeRange inferred, mlir::TypeRange actual);
+
 } // namespace heddle::attn
 
 #endif // HEDDLE_DIALECTS_ATTN_VERIFYUTILS_H

@@ -90,6 +90,7 @@ void buildLinalgToKernelsPipeline(OpPassManager &pm,
   pm.addPass(createBufferizeEntriesPass());
   pm.addPass(memref::createResolveShapedTypeResultDimsPass());
   addCleanup(pm);
+  pm.addNestedPass<func::FuncOp>(bufferization::createBufferLoopHoistingPass());
   pm.addPass(createOutlineKernelsPass());
   pm.addPass(func::createDuplicateFunctionEliminationPass());
   if (options.tileAll)
@@ -114,6 +115,8 @@ void buildKernelsToLLVMPipeline(OpPassManager &pm, const KernelsToLLVMPipelineOp
   pm.addPass(createHoistKernelBuffersPass());
   pm.addPass(memref::createResolveShapedTypeResultDimsPass());
   addCleanup(pm);
+  // Entries may call a kernel once for each token.
+  pm.addNestedPass<func::FuncOp>(bufferization::createBufferLoopHoistingPass());
   pm.addPass(createPlanWorkspacePass());
   pm.addPass(createLowerRuntimeChecksPass());
   pm.addNestedPass<func::FuncOp>(createExpandTranscendentalsPass());

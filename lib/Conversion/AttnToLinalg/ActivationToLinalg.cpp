@@ -1,14 +1,12 @@
 //===- ActivationToLinalg.cpp - activations and gated units as linalg -----===//
 
+#include "Activations.h"
 #include "Patterns.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
 using namespace heddle;
 using namespace heddle::attn;
-
-static Scalar sigmoid(Scalar x) { return 1.0 / (1.0 + exp(-x)); }
-
-static Scalar silu(Scalar x) { return x / (1.0 + exp(-x)); }
 
 static Scalar gelu(Scalar x) {
   constexpr double sqrtHalf = 0.70710678118654752440;
@@ -30,6 +28,17 @@ static Scalar activate(ActivationKind kind, Scalar x) {
     return geluTanh(x);
   case ActivationKind::Sigmoid:
     return sigmoid(x);
+  case ActivationKind::EluPlusOne: {
+    // One of the two terms is that of x = 0.
+    Scalar zero = x.constant(0.0);
+    return max(x, zero) + exp(min(x, zero));
+  }
+  case ActivationKind::Relu:
+    return max(x, x.constant(0.0));
+  case ActivationKind::SquaredRelu: {
+    Scalar positive = max(x, x.constant(0.0));
+    return positive * positive;
+  }
   }
   llvm_unreachable("unknown activation");
 }
@@ -46,6 +55,8 @@ static Scalar gate(GluKind kind, Scalar g, Scalar u, double limit) {
     g = min(g, g.constant(limit));
     u = max(min(u, u.constant(limit)), u.constant(-limit));
     return g / (1.0 + exp(g * -1.702)) * (u + 1.0);
+  case GluKind::Sigmoid:
+    return sigmoid(g) * u;
   }
   llvm_unreachable("unknown gated unit");
 }
@@ -92,8 +103,51 @@ struct GluToLinalg : AttnToLinalgPattern<GluOp> {
   }
 };
 
+/// exp(+-2 x - m) / sum, with m = 2 max |x| and the sum over both signs.
+struct SoftmaxFeaturesToLinalg : AttnToLinalgPattern<SoftmaxFeaturesOp> {
+  using AttnToLinalgPattern::AttnToLinalgPattern;
+
+  LogicalResult matchAndRewrite(SoftmaxFeaturesOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    TensorEmitter emit(op.getLoc(), rewriter);
+    Value input = adaptor.getInput();
+    Type element = getElementTypeOrSelf(input), compute = computeType(input);
+    Shape shape = emit.shapeOf(input), outer(shape.begin(), shape.end() - 1);
+    auto all = llvm::to_vector(llvm::seq<unsigned>(0, shape.size()));
+    SmallVector<unsigned> row(all.begin(), all.end() - 1);
+    Value largest = emit.reduceLast(outer, compute, 0.0, {{input, all}},
+                                    [&](TensorEmitter &, ArrayRef<Scalar> args) {
+                                      return max(args[1], abs(args[0].to(compute)));
+                                    });
+    Value sum =
+        emit.reduceLast(outer, compute, 0.0, {{input, all}, {largest, row}},
+                        [&](TensorEmitter &, ArrayRef<Scalar> args) {
+                          Scalar x = args[0].to(compute);
+                          return args[2] + (exp((x - args[1]) * 2.0) + exp((x + args[1]) * -2.0));
+                        });
+    // Loops: the row, the sign, the channel.
+    Shape signs = outer;
+    signs.append({emit.getIndexAttr(2), shape.back()});
+    SmallVector<unsigned> channel = row;
+    channel.push_back(signs.size() - 1);
+    Value features =
+        emit.elementwise(signs, element, {{input, channel}, {largest, row}, {sum, row}},
+                         [&](TensorEmitter &body, ArrayRef<Scalar> args) {
+                           Scalar x = args[0].to(compute);
+                           Value sign = linalg::IndexOp::create(body, outer.size());
+                           Value isFirst = arith::CmpIOp::create(body, arith::CmpIPredicate::eq,
+                                                                 sign, body.index(0));
+                           Scalar distance = select(isFirst, x - args[1], -(x + args[1]));
+                           return (exp(distance * 2.0) / args[2]).to(element);
+                         });
+    rewriter.replaceOp(op, emit.joinDims(features, outer.size()));
+    return success();
+  }
+};
+
 } // namespace
 
 void heddle::populateActivationToLinalg(RewritePatternSet &patterns, AccumulateType accumulate) {
-  patterns.add<ActivationToLinalg, GluToLinalg>(patterns.getContext(), accumulate);
+  patterns.add<ActivationToLinalg, GluToLinalg, SoftmaxFeaturesToLinalg>(patterns.getContext(),
+                                                                         accumulate);
 }

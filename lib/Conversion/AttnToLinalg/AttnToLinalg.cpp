@@ -1,5 +1,6 @@
 //===- AttnToLinalg.cpp - the pass attn-to-linalg -------------------------===//
 
+#include "LinearAttentionParts.h"
 #include "Patterns.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -16,23 +17,35 @@ void populateAttnToLinalgPatterns(RewritePatternSet &patterns, AccumulateType ac
   populateActivationToLinalg(patterns, accumulate);
   populateAttentionToLinalg(patterns, accumulate);
   populateCacheToLinalg(patterns, accumulate);
+  populateDecayGateToLinalg(patterns, accumulate);
+  populateLinearAttentionToLinalg(patterns, accumulate);
   populateNormToLinalg(patterns, accumulate);
   populateRotaryToLinalg(patterns, accumulate);
+  populateShortConvToLinalg(patterns, accumulate);
 }
 
 namespace {
 
+/// Whether the number of key heads is static.
+LogicalResult verifyStaticHeads(attn::AttentionOp op) {
+  auto key = cast<RankedTensorType>(op.getKey().getType());
+  auto value = cast<RankedTensorType>(op.getValue().getType());
+  if (!key.isDynamicDim(2) || !value.isDynamicDim(2))
+    return success();
+  return op.emitOpError() << "expected a static number of key heads to lower to "
+                             "linalg, key has type "
+                          << key;
+}
+
 /// Refuses by name what the patterns cannot lower.
 LogicalResult verifyInput(Operation *root) {
-  WalkResult result = root->walk([](attn::AttentionOp op) {
-    auto key = cast<RankedTensorType>(op.getKey().getType());
-    auto value = cast<RankedTensorType>(op.getValue().getType());
-    if (!key.isDynamicDim(2) || !value.isDynamicDim(2))
-      return WalkResult::advance();
-    op.emitOpError() << "expected a static number of key heads to lower to "
-                        "linalg, key has type "
-                     << key;
-    return WalkResult::interrupt();
+  WalkResult result = root->walk([](Operation *op) {
+    bool isLowered = true;
+    if (auto attention = dyn_cast<attn::AttentionOp>(op))
+      isLowered = succeeded(verifyStaticHeads(attention));
+    else if (auto linear = dyn_cast<attn::LinearAttentionOp>(op))
+      isLowered = succeeded(heddle::verifyStaticHeads(linear));
+    return isLowered ? WalkResult::advance() : WalkResult::interrupt();
   });
   return failure(result.wasInterrupted());
 }

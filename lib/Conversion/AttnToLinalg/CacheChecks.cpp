@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CacheChecks.h"
+#include "ExtentChecks.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
@@ -44,17 +45,8 @@ RowRange AppendChecks::newRows(TensorEmitter &body, Value sequence, Value count)
 void AppendChecks::requireSameDim(NamedTensor a, unsigned dim, NamedTensor b, unsigned otherDim) {
   if (a.tensor == b.tensor && dim == otherDim)
     return;
-  OpFoldResult left = extentOf(a.tensor, dim), right = extentOf(b.tensor, otherDim);
-  if (getConstantIntValue(left) && getConstantIntValue(right))
-    return;
-  Value x = emit.asIndex(left), y = emit.asIndex(right);
-  if (x == y)
-    return;
-  Value same = arith::CmpIOp::create(emit, arith::CmpIPredicate::eq, x, y);
-  std::string text = ("kv_append: dimension " + Twine(dim) + " of " + a.name +
-                      " is {0}, expected {1} like dimension " + Twine(otherDim) + " of " + b.name)
-                         .str();
-  attn::RequireOp::create(emit, same, text, ValueRange{x, y});
+  requireEqualExtents(emit, "kv_append", {a.name, dim, extentOf(a.tensor, dim)},
+                      {b.name, otherDim, extentOf(b.tensor, otherDim)});
 }
 
 void AppendChecks::requireSameDims() {

@@ -1,5 +1,6 @@
 //===- NormToLinalg.cpp - normalisations as linalg ------------------------===//
 
+#include "Activations.h"
 #include "Patterns.h"
 
 using namespace mlir;
@@ -31,6 +32,23 @@ struct Rows {
   Value width;
 };
 
+/// sum x^2 over the last dimension
+Value emitSquares(TensorEmitter &emit, Value input, const Rows &rows) {
+  return emit.reduceLast(rows.outer, rows.compute, 0.0, {{input, rows.all}},
+                         [&](TensorEmitter &, ArrayRef<Scalar> args) {
+                           Scalar x = args[0].to(rows.compute);
+                           return args[1] + x * x;
+                         });
+}
+
+/// 1 / sqrt(sum x^2 / D + eps)
+Value emitRmsFactor(TensorEmitter &emit, Value input, const Rows &rows, double eps) {
+  return emit.elementwise(rows.outer, rows.compute, {{emitSquares(emit, input, rows), rows.row}},
+                          [&](TensorEmitter &body, ArrayRef<Scalar> args) {
+                            return 1.0 / sqrt(args[0] / rows.getWidth(body) + eps);
+                          });
+}
+
 /// y = x / sqrt(sum x^2 / D + eps) * w
 struct RmsNormToLinalg : AttnToLinalgPattern<RmsNormOp> {
   using AttnToLinalgPattern::AttnToLinalgPattern;
@@ -41,17 +59,7 @@ struct RmsNormToLinalg : AttnToLinalgPattern<RmsNormOp> {
     Value input = adaptor.getInput();
     Type element = getElementTypeOrSelf(input), compute = computeType(input);
     Rows rows(emit, input, compute);
-    double eps = op.getEps().convertToDouble();
-
-    Value squares = emit.reduceLast(rows.outer, compute, 0.0, {{input, rows.all}},
-                                    [&](TensorEmitter &, ArrayRef<Scalar> args) {
-                                      Scalar x = args[0].to(compute);
-                                      return args[1] + x * x;
-                                    });
-    Value factor = emit.elementwise(rows.outer, compute, {{squares, rows.row}},
-                                    [&](TensorEmitter &body, ArrayRef<Scalar> args) {
-                                      return 1.0 / sqrt(args[0] / rows.getWidth(body) + eps);
-                                    });
+    Value factor = emitRmsFactor(emit, input, rows, op.getEps().convertToDouble());
     Value result = emit.elementwise(
         rows.shape, element,
         {{input, rows.all}, {factor, rows.row}, {adaptor.getWeight(), rows.channel}},
@@ -124,8 +132,59 @@ struct LayerNormToLinalg : AttnToLinalgPattern<LayerNormOp> {
   }
 };
 
+/// y = x / sqrt(sum x^2 / D + eps) * w * act(gate)
+struct GatedRmsNormToLinalg : AttnToLinalgPattern<GatedRmsNormOp> {
+  using AttnToLinalgPattern::AttnToLinalgPattern;
+
+  LogicalResult matchAndRewrite(GatedRmsNormOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    TensorEmitter emit(op.getLoc(), rewriter);
+    Value input = adaptor.getInput();
+    Type element = getElementTypeOrSelf(input), compute = computeType(input);
+    Rows rows(emit, input, compute);
+    Value factor = emitRmsFactor(emit, input, rows, op.getEps().convertToDouble());
+    Value result = emit.elementwise(
+        rows.shape, element,
+        {{input, rows.all},
+         {factor, rows.row},
+         {adaptor.getWeight(), rows.channel},
+         {adaptor.getGate(), rows.all}},
+        [&](TensorEmitter &, ArrayRef<Scalar> args) {
+          Scalar gate = args[3].to(compute);
+          gate = op.getKind() == ActivationKind::Silu ? silu(gate) : sigmoid(gate);
+          return (args[0].to(compute) * args[1] * args[2].to(compute) * gate).to(element);
+        });
+    rewriter.replaceOp(op, result);
+    return success();
+  }
+};
+
+/// y = x / sqrt(sum x^2 + eps)
+struct L2NormToLinalg : AttnToLinalgPattern<L2NormOp> {
+  using AttnToLinalgPattern::AttnToLinalgPattern;
+
+  LogicalResult matchAndRewrite(L2NormOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    TensorEmitter emit(op.getLoc(), rewriter);
+    Value input = adaptor.getInput();
+    Type element = getElementTypeOrSelf(input), compute = computeType(input);
+    Rows rows(emit, input, compute);
+    double eps = op.getEps().convertToDouble();
+    Value factor = emit.elementwise(
+        rows.outer, compute, {{emitSquares(emit, input, rows), rows.row}},
+        [&](TensorEmitter &, ArrayRef<Scalar> args) { return 1.0 / sqrt(args[0] + eps); });
+    Value result = emit.elementwise(rows.shape, element, {{input, rows.all}, {factor, rows.row}},
+                                    [&](TensorEmitter &, ArrayRef<Scalar> args) {
+                                      return (args[0].to(compute) * args[1]).to(element);
+                                    });
+    rewriter.replaceOp(op, result);
+    return success();
+  }
+};
+
 } // namespace
 
 void heddle::populateNormToLinalg(RewritePatternSet &patterns, AccumulateType accumulate) {
-  patterns.add<RmsNormToLinalg, LayerNormToLinalg>(patterns.getContext(), accumulate);
+  patterns.add<RmsNormToLinalg, LayerNormToLinalg, GatedRmsNormToLinalg, L2NormToLinalg>(
+      patterns.getContext(), accumulate);
 }

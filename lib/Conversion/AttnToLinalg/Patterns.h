@@ -35,8 +35,11 @@ private:
 void populateActivationToLinalg(mlir::RewritePatternSet &patterns, AccumulateType accumulate);
 void populateAttentionToLinalg(mlir::RewritePatternSet &patterns, AccumulateType accumulate);
 void populateCacheToLinalg(mlir::RewritePatternSet &patterns, AccumulateType accumulate);
+void populateDecayGateToLinalg(mlir::RewritePatternSet &patterns, AccumulateType accumulate);
+void populateLinearAttentionToLinalg(mlir::RewritePatternSet &patterns, AccumulateType accumulate);
 void populateNormToLinalg(mlir::RewritePatternSet &patterns, AccumulateType accumulate);
 void populateRotaryToLinalg(mlir::RewritePatternSet &patterns, AccumulateType accumulate);
+void populateShortConvToLinalg(mlir::RewritePatternSet &patterns, AccumulateType accumulate);
 
 } // namespace heddle
 

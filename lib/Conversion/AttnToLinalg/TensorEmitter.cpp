@@ -115,52 +115,45 @@ Value TensorEmitter::filled(const Shape &shape, Type elementType, double number)
   return linalg::FillOp::create(*this, value, empty(shape, elementType)).getResult(0);
 }
 
-Value TensorEmitter::elementwise(const Shape &shape, Type elementType, ArrayRef<Input> inputs,
-                                 Body body) {
-  unsigned loops = shape.size();
+Value TensorEmitter::generic(Value init, ArrayRef<Input> inputs, bool isReduction, bool seesInit,
+                             Body body) {
+  unsigned loops = cast<RankedTensorType>(init.getType()).getRank() + isReduction;
   SmallVector<Value> tensors;
   SmallVector<AffineMap> maps;
   for (const Input &input : inputs) {
     tensors.push_back(input.tensor);
     maps.push_back(map(loops, input.dims));
   }
-  maps.push_back(AffineMap::getMultiDimIdentityMap(loops, getContext()));
+  AffineMap all = AffineMap::getMultiDimIdentityMap(loops, getContext());
+  maps.push_back(isReduction ? all.dropResult(loops - 1) : all);
   SmallVector<utils::IteratorType> iterators(loops, utils::IteratorType::parallel);
-  Value init = empty(shape, elementType);
+  if (isReduction)
+    iterators.back() = utils::IteratorType::reduction;
   return linalg::GenericOp::create(*this, TypeRange{init.getType()}, tensors, init, maps, iterators,
                                    [&](OpBuilder &nested, Location loc, ValueRange args) {
                                      TensorEmitter emit(loc, nested);
                                      SmallVector<Scalar> scalars;
-                                     for (Value arg : args.drop_back())
+                                     for (Value arg : seesInit ? args : args.drop_back())
                                        scalars.push_back(emit.scalar(arg));
                                      linalg::YieldOp::create(emit, Value(body(emit, scalars)));
                                    })
       .getResult(0);
 }
 
+Value TensorEmitter::elementwise(const Shape &shape, Type elementType, ArrayRef<Input> inputs,
+                                 Body body) {
+  return generic(empty(shape, elementType), inputs, /*isReduction=*/false, /*seesInit=*/false,
+                 body);
+}
+
+Value TensorEmitter::update(Value init, ArrayRef<Input> inputs, Body body) {
+  return generic(init, inputs, /*isReduction=*/false, /*seesInit=*/true, body);
+}
+
 Value TensorEmitter::reduceLast(const Shape &outer, Type elementType, double init,
                                 ArrayRef<Input> inputs, Body body) {
-  unsigned loops = outer.size() + 1;
-  SmallVector<Value> tensors;
-  SmallVector<AffineMap> maps;
-  for (const Input &input : inputs) {
-    tensors.push_back(input.tensor);
-    maps.push_back(map(loops, input.dims));
-  }
-  maps.push_back(AffineMap::getMultiDimIdentityMap(loops, getContext()).dropResult(loops - 1));
-  SmallVector<utils::IteratorType> iterators(loops, utils::IteratorType::parallel);
-  iterators.back() = utils::IteratorType::reduction;
-  Value start = filled(outer, elementType, init);
-  return linalg::GenericOp::create(*this, TypeRange{start.getType()}, tensors, start, maps,
-                                   iterators,
-                                   [&](OpBuilder &nested, Location loc, ValueRange args) {
-                                     TensorEmitter emit(loc, nested);
-                                     SmallVector<Scalar> scalars;
-                                     for (Value arg : args)
-                                       scalars.push_back(emit.scalar(arg));
-                                     linalg::YieldOp::create(emit, Value(body(emit, scalars)));
-                                   })
-      .getResult(0);
+  return generic(filled(outer, elementType, init), inputs, /*isReduction=*/true,
+                 /*seesInit=*/true, body);
 }
 
 Value TensorEmitter::contract(Value lhs, Dims lhsDims, Value rhs, Dims rhsDims, const Shape &shape,
@@ -212,6 +205,21 @@ Value TensorEmitter::joinDims(Value tensor, unsigned dim) {
       groups.push_back({source});
   }
   return tensor::CollapseShapeOp::create(*this, tensor, groups);
+}
+
+Value TensorEmitter::extract(Value tensor, const Shape &offsets, const Shape &sizes,
+                             unsigned dropped) {
+  SmallVector<int64_t> shape;
+  for (OpFoldResult size : ArrayRef(sizes).drop_front(dropped))
+    shape.push_back(getConstantIntValue(size).value_or(ShapedType::kDynamic));
+  auto type = RankedTensorType::get(shape, getElementTypeOrSelf(tensor));
+  Shape strides(sizes.size(), getIndexAttr(1));
+  return tensor::ExtractSliceOp::create(*this, type, tensor, offsets, sizes, strides);
+}
+
+Value TensorEmitter::insert(Value part, Value tensor, const Shape &offsets, const Shape &sizes) {
+  Shape strides(sizes.size(), getIndexAttr(1));
+  return tensor::InsertSliceOp::create(*this, part, tensor, offsets, sizes, strides);
 }
 
 Value TensorEmitter::castTo(Value tensor, Type type) {

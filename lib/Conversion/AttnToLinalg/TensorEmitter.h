@@ -106,6 +106,10 @@ public:
   mlir::Value elementwise(const Shape &shape, mlir::Type elementType, llvm::ArrayRef<Input> inputs,
                           Body body);
 
+  /// The same with the loop dims of `init`, over which the result may be written. The body sees
+  /// the element of `init` behind those of the inputs.
+  mlir::Value update(mlir::Value init, llvm::ArrayRef<Input> inputs, Body body);
+
   /// Folds the last loop dim: result[outer] = body(acc, inputs...) starting
   /// from `init`. `rank` counts all loop dims; body gets the accumulator last.
   mlir::Value reduceLast(const Shape &outer, mlir::Type elementType, double init,
@@ -124,7 +128,18 @@ public:
   /// `tensor` with the static extents that `type` knows.
   mlir::Value castTo(mlir::Value tensor, mlir::Type type);
 
+  /// The part of `tensor` at `offsets`, without its first `dropped` dimensions, of which it takes one element each; a view.
+  mlir::Value extract(mlir::Value tensor, const Shape &offsets, const Shape &sizes,
+                      unsigned dropped);
+  /// `tensor` with `part` written to where extract would take it from.
+  mlir::Value insert(mlir::Value part, mlir::Value tensor, const Shape &offsets,
+                     const Shape &sizes);
+
   mlir::AffineMap map(unsigned loops, Dims dims);
+
+private:
+  mlir::Value generic(mlir::Value init, llvm::ArrayRef<Input> inputs, bool isReduction,
+                      bool seesInit, Body body);
 };
 
 } // namespace heddle

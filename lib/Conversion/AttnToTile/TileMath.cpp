@@ -83,6 +83,8 @@ SinCos sinCos(Tile x) {
 // Activations
 //===----------------------------------------------------------------------===//
 
+static Tile sigmoid(Tile x) { return 1.0 / (exp(-x) + 1.0); }
+
 static Tile silu(Tile x) { return x / (exp(-x) + 1.0); }
 
 static Tile gelu(Tile x) {
@@ -104,7 +106,16 @@ Tile activate(attn::ActivationKind kind, Tile x) {
   case attn::ActivationKind::GeluTanh:
     return geluTanh(x);
   case attn::ActivationKind::Sigmoid:
-    return 1.0 / (exp(-x) + 1.0);
+    return sigmoid(x);
+  case attn::ActivationKind::EluPlusOne:
+    // One of the two terms is that of x = 0.
+    return max(x, x.constant(0.0)) + exp(min(x, x.constant(0.0)));
+  case attn::ActivationKind::Relu:
+    return max(x, x.constant(0.0));
+  case attn::ActivationKind::SquaredRelu: {
+    Tile positive = max(x, x.constant(0.0));
+    return positive * positive;
+  }
   }
   llvm_unreachable("unknown activation");
 }
@@ -122,6 +133,8 @@ Tile gate(attn::GluKind kind, Tile g, Tile u, double limit) {
     u = max(min(u, u.constant(limit)), u.constant(-limit));
     return g / (exp(g * -1.702) + 1.0) * (u + 1.0);
   }
+  case attn::GluKind::Sigmoid:
+    return sigmoid(g) * u;
   }
   llvm_unreachable("unknown gated unit");
 }

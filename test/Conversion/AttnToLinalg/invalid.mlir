@@ -1,7 +1,16 @@
-// RUN: heddle-opt %s --attn-to-linalg --verify-diagnostics
+// RUN: heddle-opt %s --attn-to-linalg --split-input-file --verify-diagnostics
 
 func.func @dynamic_key_heads(%q: tensor<1x3x?x8xf32>, %k: tensor<1x5x?x8xf32>) -> tensor<1x3x?x8xf32> {
   // expected-error @below {{'attn.attention' op expected a static number of key heads to lower to linalg, key has type 'tensor<1x5x?x8xf32>'}}
   %o = attn.attention %q, %k, %k : (tensor<1x3x?x8xf32>, tensor<1x5x?x8xf32>, tensor<1x5x?x8xf32>) -> tensor<1x3x?x8xf32>
+  return %o : tensor<1x3x?x8xf32>
+}
+
+// -----
+
+func.func @dynamic_value_heads(%q: tensor<1x3x2x8xf32>, %v: tensor<1x3x?x8xf32>) -> tensor<1x3x?x8xf32> {
+  // expected-error @below {{'attn.linear_attention' op expected a static number of value heads to lower to linalg, value has type 'tensor<1x3x?x8xf32>'}}
+  %o, %s = attn.linear_attention linear %q, %q, %v
+      : (tensor<1x3x2x8xf32>, tensor<1x3x2x8xf32>, tensor<1x3x?x8xf32>) -> (tensor<1x3x?x8xf32>, tensor<1x?x8x8xf32>)
   return %o : tensor<1x3x?x8xf32>
 }

@@ -69,3 +69,42 @@ func.func @elementwise(%x: tensor<?x?x2x8xf32>, %p: tensor<?xi32>, %w: tensor<8x
   %5 = tensor.dim %4, %c1 : tensor<?x?x2x8xf32>
   return %5 : index
 }
+
+// CHECK-LABEL: func.func @linear
+// CHECK-SAME: (%[[Q:[a-z0-9]*]]: tensor<?x?x2x8xf32>, %[[V:[a-z0-9]*]]: tensor<?x?x4x?xf32>, %[[X:[a-z0-9]*]]: tensor<?x?x24xf32>, %[[S:[a-z0-9]*]]: tensor<?x24x3xf32>
+func.func @linear(%q: tensor<?x?x2x8xf32>, %v: tensor<?x?x4x?xf32>, %x: tensor<?x?x24xf32>,
+                  %past: tensor<?x24x3xf32>, %w: tensor<24x4xf32>) -> (index, index, index, index, index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  // CHECK-DAG: %[[B:.*]] = tensor.dim %[[Q]], %c0
+  // CHECK-DAG: %[[T:.*]] = tensor.dim %[[Q]], %c1
+  // CHECK-DAG: %[[DV:.*]] = tensor.dim %[[V]], %c3
+  // CHECK-DAG: %[[XT:.*]] = tensor.dim %[[X]], %c1
+  // CHECK-DAG: %[[N:.*]] = tensor.dim %[[S]], %c0
+  %o, %s = attn.linear_attention linear %q, %q, %v
+      : (tensor<?x?x2x8xf32>, tensor<?x?x2x8xf32>, tensor<?x?x4x?xf32>) -> (tensor<?x?x4x?xf32>, tensor<?x4x8x?xf32>)
+  %y, %p = attn.short_conv %x, %w initial_state(%past : tensor<?x24x3xf32>)
+      : (tensor<?x?x24xf32>, tensor<24x4xf32>) -> (tensor<?x?x24xf32>, tensor<?x24x3xf32>)
+  %0 = tensor.dim %o, %c1 : tensor<?x?x4x?xf32>
+  %1 = tensor.dim %s, %c0 : tensor<?x4x8x?xf32>
+  %2 = tensor.dim %s, %c3 : tensor<?x4x8x?xf32>
+  %3 = tensor.dim %y, %c1 : tensor<?x?x24xf32>
+  %4 = tensor.dim %p, %c0 : tensor<?x24x3xf32>
+  // CHECK: return %[[T]], %[[B]], %[[DV]], %[[XT]], %[[N]]
+  return %0, %1, %2, %3, %4 : index, index, index, index, index
+}
+
+// Packed sequences are one fewer than offsets.
+// CHECK-LABEL: func.func @packed
+// CHECK-SAME: %[[CU:[a-z0-9]*]]: tensor<?xi32>
+func.func @packed(%q: tensor<1x?x2x8xf32>, %cu: tensor<?xi32>) -> index {
+  %c0 = arith.constant 0 : index
+  // CHECK: %[[E:.*]] = tensor.dim %[[CU]], %c0
+  // CHECK: %[[N:.*]] = arith.subi %[[E]], %c1
+  %o, %s = attn.linear_attention linear %q, %q, %q cu_seqlens(%cu : tensor<?xi32>)
+      : (tensor<1x?x2x8xf32>, tensor<1x?x2x8xf32>, tensor<1x?x2x8xf32>) -> (tensor<1x?x2x8xf32>, tensor<?x2x8x8xf32>)
+  %0 = tensor.dim %s, %c0 : tensor<?x2x8x8xf32>
+  // CHECK: return %[[N]]
+  return %0 : index
+}

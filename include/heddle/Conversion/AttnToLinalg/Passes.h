@@ -1,4 +1,4 @@
-//===- Passes.h - the pass attn-to-linalg -----------------------*- C++ -*-===//
+//===- Passes.h - passes from attn to linalg --------------------*- C++ -*-===//
 
 #ifndef HEDDLE_CONVERSION_ATTNTOLINALG_PASSES_H
 #define HEDDLE_CONVERSION_ATTNTOLINALG_PASSES_H
