@@ -11,6 +11,7 @@
 
 #include "ArgumentSet.h"
 #include "RopeTable.h"
+#include "Tokens.h"
 #include "Tolerance.h"
 
 #include "heddle/Import/HuggingFace.h"
@@ -62,26 +63,6 @@ private:
 };
 
 } // namespace
-
-/// Rows `begin` to `begin + count` of a [B, L, D] tensor.
-static Tensor sliceRows(const Tensor &tensor, int64_t begin, int64_t count) {
-  std::vector<int64_t> shape = tensor.shape();
-  size_t rowBytes = dtypeSize(tensor.dtype()) * size_t(shape[2]), length = size_t(shape[1]);
-  shape[1] = count;
-  Result<Tensor> slice = Tensor::zeros(tensor.dtype(), shape);
-  for (size_t b = 0; b < size_t(shape[0]); ++b)
-    std::memcpy(slice->data() + b * size_t(count) * rowBytes,
-                tensor.data() + (b * length + size_t(begin)) * rowBytes, size_t(count) * rowBytes);
-  return std::move(*slice);
-}
-
-static void insertRows(Tensor &tensor, const TensorView &slice, int64_t begin) {
-  size_t rowBytes = dtypeSize(slice.dtype) * size_t(slice.shape[2]);
-  size_t count = size_t(slice.shape[1]), length = size_t(tensor.shape()[1]);
-  for (size_t b = 0; b < size_t(slice.shape[0]); ++b)
-    std::memcpy(tensor.data() + (b * length + size_t(begin)) * rowBytes,
-                slice.data + b * count * rowBytes, count * rowBytes);
-}
 
 Status BlockFile::readMetadata() {
   auto integer = [&](const char *key, int64_t &value) -> Status {
@@ -177,8 +158,8 @@ Status BlockFile::runSchedule(const run::Module &module, const Schedule &schedul
   int64_t start = 0;
   for (int64_t count : schedule.calls) {
     run::ArgumentSet &arguments = calls.emplace_back(**entry);
-    if (Status status =
-            giveArguments(arguments, inputs.emplace_back(sliceRows(input, start, count)), start);
+    if (Status status = giveArguments(
+            arguments, inputs.emplace_back(sliceTokens(input.view(), start, count)), start);
         !status)
       return status;
     for (const char *cache : {"k_cache", "v_cache"})
@@ -190,8 +171,8 @@ Status BlockFile::runSchedule(const run::Module &module, const Schedule &schedul
       return status;
     if (Status status = arguments.call(module, {session.threads}); !status)
       return status;
-    insertRows(output, arguments.view("hidden_states.out"), start);
-    insertRows(attention, arguments.view("attn"), start);
+    insertTokens(output, arguments.view("hidden_states.out"), start);
+    insertTokens(attention, arguments.view("attn"), start);
     start += count;
   }
   compareOutputs(layer, schedule.name, output, attention, calls.front());

@@ -42,6 +42,11 @@ Result<nlohmann::json> metadataJson(const SafetensorsFile &file, const std::stri
 
 /// Files with metadata `cases`.
 void checkOperationFile(const SafetensorsFile &file, Session &session, Report &report);
+/// Files with metadata `case`: operations that recur over tokens, and their companions.
+void checkSingleCaseFile(const SafetensorsFile &file, Session &session, Report &report);
+/// Files with metadata `case` beside a graph of the same name, FILE.mlir.
+void checkLayerFile(const SafetensorsFile &file, const std::string &graph, Session &session,
+                    Report &report);
 /// Files with metadata `hf_config`.
 void checkBlockFile(const SafetensorsFile &file, Session &session, Report &report);
 /// Folders with config.json, weights and expected.safetensors.

@@ -4,8 +4,8 @@
 #define HEDDLE_TOOLS_CHECKGOLDENS_OPERATIONCASE_H
 
 #include "CaseReader.h"
+#include "Checks.h"
 #include "EntryText.h"
-#include "ModuleLoader.h"
 #include "Tolerance.h"
 
 namespace heddle::goldens {
@@ -35,6 +35,10 @@ struct OperationCase {
   /// Checks that need no call: what, whether it holds, text.
   std::vector<std::tuple<std::string, bool, std::string>> directChecks;
 };
+
+/// Calls the entry of a case and compares.
+Status runCase(const OperationCase &operation, const run::Module &module, const Session &session,
+               Report &report);
 
 /// What all cases of a file have in common.
 struct CaseSettings {

@@ -34,8 +34,8 @@ static Status readCase(CaseReader &reader, const CaseSettings &settings, Operati
   return Failure{"no operation takes the inputs " + reader.inputNames()};
 }
 
-static Status runCase(const OperationCase &operation, const run::Module &module,
-                      const Session &session, Report &report) {
+Status runCase(const OperationCase &operation, const run::Module &module, const Session &session,
+               Report &report) {
   Result<const run::Entry *> entry = module.findEntry(operation.entry.name());
   if (!entry)
     return entry.failure();

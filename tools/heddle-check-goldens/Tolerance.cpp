@@ -51,13 +51,25 @@ Result<Tolerance> Tolerance::parse(const std::string &text) {
 Result<Tolerance> Tolerance::ofOperations(const std::string &text) {
   Result<Tolerance> tolerance = parse(text);
   if (tolerance && tolerance->values[DType::F32] == kGeneralF32) {
-    for (auto [type, general] : {std::pair(DType::F16, 6e-4), std::pair(DType::BF16, 4e-3)})
+    for (auto [type, general] : ofOperation().values)
       tolerance->values[type] = std::min(tolerance->values[type], general);
   }
   return tolerance;
 }
 
 Result<Tolerance> Tolerance::ofBlocks(const std::string &text) { return parse(text); }
+
+Tolerance Tolerance::ofOperation() {
+  Tolerance tolerance;
+  tolerance.values = {{DType::F32, kGeneralF32}, {DType::F16, 6e-4}, {DType::BF16, 4e-3}};
+  return tolerance;
+}
+
+Tolerance Tolerance::ofLayer() {
+  Tolerance tolerance;
+  tolerance.values = {{DType::F32, kGeneralF32}, {DType::F16, 2e-3}, {DType::BF16, 1.5e-2}};
+  return tolerance;
+}
 
 Tolerance Tolerance::ofDecoder(int64_t layers) {
   Tolerance tolerance;

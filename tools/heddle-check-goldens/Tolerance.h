@@ -28,6 +28,9 @@ class Tolerance {
 public:
   /// The limits of an operation file, from its text.
   static Result<Tolerance> ofOperations(const std::string &text);
+  /// The general limits of one operation, and of a layer, where roundings add up.
+  static Tolerance ofOperation();
+  static Tolerance ofLayer();
   /// The limits of a block file, from its text.
   static Result<Tolerance> ofBlocks(const std::string &text);
   /// The limits of a decoder of so many layers; rounding adds up over layers.

@@ -96,12 +96,18 @@ static void checkFile(const std::string &path, Session &session, Report &report)
   Result<SafetensorsFile> file = SafetensorsFile::open(path);
   if (!file)
     return report.fail("file", file.error());
-  if (file->metadata().count("hf_config"))
+  llvm::SmallString<128> graph(path);
+  llvm::sys::path::replace_extension(graph, "mlir");
+  if (file->metadata().count("case") && llvm::sys::fs::exists(graph))
+    checkLayerFile(*file, graph.str().str(), session, report);
+  else if (file->metadata().count("case"))
+    checkSingleCaseFile(*file, session, report);
+  else if (file->metadata().count("hf_config"))
     checkBlockFile(*file, session, report);
   else if (file->metadata().count("cases"))
     checkOperationFile(*file, session, report);
   else
-    report.fail("metadata", "can't interpret: expected 'cases' or 'hf_config'");
+    report.fail("metadata", "can't interpret: expected 'case', 'cases' or 'hf_config'");
 }
 
 /// A model folder has a config.json. Any other folder stands for the golden

@@ -1,0 +1,248 @@
+//===- LayerFile.cpp - checks a layer that is written as a graph ----------===//
+//
+// FILE.mlir beside FILE.safetensors has one entry, `layer`: x [B, T, D] and the
+// weights under their names in, y out, and caches that it updates in place. They
+// are named like the outputs of the file, and a `start` counts the tokens before
+// the call, if the layer wants it. The layer is run several ways:
+//
+//   one call      input.x                      output.y, output.CACHE
+//   two calls     its first `split` tokens,    output.CACHE_split
+//                 then the rest                output.y, output.CACHE
+//   steps         input.x_decode by tokens     output.y_decode, output.CACHE_final
+//
+// The steps follow both. Caches begin with zeros. Those of a growing layer have
+// their tokens in dimension 1, and no _split and _final.
+//
+// The types that depend on --dtype are those of the lines that begin with `!`: in
+// these, f32 becomes the type in question.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Checks.h"
+
+#include "ArgumentSet.h"
+#include "Tokens.h"
+#include "Tolerance.h"
+
+#include "heddle/TensorIO/File.h"
+
+#include <cstring>
+#include <set>
+
+using nlohmann::json;
+
+namespace heddle::goldens {
+namespace {
+
+class LayerFile {
+public:
+  LayerFile(const SafetensorsFile &file, std::string graph, Session &session, Report &report)
+      : file(file), graph(std::move(graph)), session(session), report(report) {}
+
+  void check();
+
+private:
+  Status readGraph();
+  Status checkStrayTensors(const run::Entry &entry) const;
+  Status runWay(const run::Module &module, const std::string &way,
+                const std::vector<int64_t> &calls);
+  Status call(const run::Module &module, const Tensor &tokens, int64_t start, Tensor &output);
+  void beginCaches(const run::Entry &entry);
+  void compareCaches(const std::string &way, const std::string &suffix);
+
+  const TensorView *find(const std::string &name) const {
+    auto found = file.tensors().find(name);
+    return found == file.tensors().end() ? nullptr : &found->second;
+  }
+  /// Whether a cache holds rows of tokens: then only its last contents are known.
+  bool grows(const std::string &cache) const { return !find("output." + cache + "_final"); }
+  double limit() const { return Tolerance::ofLayer().limit(session.type); }
+
+  const SafetensorsFile &file;
+  std::string graph, text;
+  Session &session;
+  Report &report;
+  Tensor x, decode;
+  std::map<std::string, Tensor> weights, caches;
+};
+
+} // namespace
+
+Status LayerFile::readGraph() {
+  Result<MappedFile> contents = MappedFile::open(graph);
+  if (!contents)
+    return contents.failure();
+  llvm::StringRef rest = contents->text();
+  while (!rest.empty()) {
+    auto [line, next] = rest.split('\n');
+    std::string own = line.str();
+    if (line.starts_with("!"))
+      for (size_t at = own.find("f32"); at != std::string::npos; at = own.find("f32", at + 3))
+        own.replace(at, 3, dtypeName(session.type));
+    text += own + "\n";
+    rest = next;
+  }
+  for (const char *name : {"input.x", "input.x_decode", "output.y", "output.y_decode"})
+    if (!find(name) || find(name)->shape.size() != 3)
+      return Failure{std::string("tensor '") + name + "' of rank 3 is missing"};
+  x = convert(*find("input.x"), session.type);
+  decode = convert(*find("input.x_decode"), session.type);
+  return {};
+}
+
+/// Every weight has an argument, and every output is one of the entry's or a cache at another time.
+Status LayerFile::checkStrayTensors(const run::Entry &entry) const {
+  std::string unknown;
+  for (const auto &[name, tensor] : file.tensors()) {
+    llvm::StringRef rest(name);
+    if (rest.consume_front("inter.") || rest.starts_with("input."))
+      continue;
+    if (rest.consume_front("output."))
+      (void)(rest.consume_back("_split") || rest.consume_back("_final") ||
+             rest.consume_back("_decode"));
+    else
+      rest.consume_front("weight.");
+    if (!entry.find(rest.str()))
+      unknown += (unknown.empty() ? "the graph has no place for " : ", ") + name;
+  }
+  if (!unknown.empty())
+    return Failure{unknown};
+  return {};
+}
+
+/// States are zeros, and rows of tokens NaN until they are written.
+void LayerFile::beginCaches(const run::Entry &entry) {
+  caches.clear();
+  for (const run::Argument &argument : entry.args) {
+    const TensorView *expected = find("output." + argument.name);
+    if (!argument.isCache() || !expected)
+      continue;
+    Tensor cache = std::move(*Tensor::zeros(argument.dtype, expected->shape));
+    if (grows(argument.name))
+      std::memset(cache.data(), 0xff, cache.bytes());
+    caches[argument.name] = std::move(cache);
+  }
+}
+
+/// One call: the caches are those of the call before.
+Status LayerFile::call(const run::Module &module, const Tensor &tokens, int64_t start,
+                       Tensor &output) {
+  Result<const run::Entry *> entry = module.findEntry("layer");
+  if (!entry)
+    return entry.failure();
+  run::ArgumentSet arguments(**entry);
+  for (const run::Argument &argument : (*entry)->args) {
+    Status status;
+    if (argument.name == "x") {
+      status = arguments.give("x", tokens.view(), "x");
+    } else if (argument.name == "start") {
+      Tensor starts = std::move(*Tensor::zeros(DType::I32, {tokens.shape()[0]}));
+      for (int64_t b = 0; b < starts.count(); ++b)
+        storeFromDouble(DType::I32, starts.data(), size_t(b), double(start));
+      status = arguments.giveOwned("start", std::move(starts), "start");
+    } else if (argument.isWeight()) {
+      const TensorView *weight = find("weight." + argument.name);
+      if (!weight)
+        return Failure{"tensor 'weight." + argument.name + "' is missing"};
+      Tensor &converted = weights[argument.name];
+      if (!converted.count())
+        converted = convert(*weight, argument.dtype);
+      status = arguments.give(argument.name, converted.view(), argument.name);
+    } else if (argument.isCache()) {
+      if (!caches.count(argument.name))
+        return Failure{"tensor 'output." + argument.name + "' is missing"};
+      status = arguments.give(argument.name, caches[argument.name].view(), argument.name);
+    }
+    if (!status)
+      return status;
+  }
+  if (Status status = arguments.allocate(nullptr); !status)
+    return status;
+  if (Status status = arguments.call(module, {session.threads}); !status)
+    return status;
+  for (auto &[name, cache] : caches)
+    cache = std::move(*Tensor::copyOf(arguments.view(name)));
+  insertTokens(output, arguments.view("y"), start);
+  return {};
+}
+
+void LayerFile::compareCaches(const std::string &way, const std::string &suffix) {
+  for (const auto &[name, cache] : caches) {
+    bool isEnd = suffix == "_final";
+    if (grows(name) && !isEnd)
+      continue;
+    std::string output = "output." + name + (grows(name) ? "" : suffix);
+    if (const TensorView *expected = find(output))
+      report.compare(way + " " + output, cache.view(), *expected, limit());
+  }
+}
+
+/// `calls` are the lengths of the calls that input.x is fed in.
+Status LayerFile::runWay(const run::Module &module, const std::string &way,
+                         const std::vector<int64_t> &calls) {
+  Result<const run::Entry *> entry = module.findEntry("layer");
+  if (!entry)
+    return entry.failure();
+  beginCaches(**entry);
+  std::vector<int64_t> shape = x.shape();
+  int64_t length = shape[1], steps = decode.shape()[1], start = 0;
+  shape[1] += steps;
+  Tensor output = std::move(*Tensor::zeros((*entry)->find("y")->dtype, shape));
+  for (int64_t count : calls) {
+    if (Status status = call(module, sliceTokens(x.view(), start, count), start, output); !status)
+      return status;
+    start += count;
+    if (start < length)
+      compareCaches(way, "_split");
+  }
+  report.compare(way + " output.y", sliceTokens(output.view(), 0, length).view(), *find("output.y"),
+                 limit());
+  compareCaches(way, "");
+  for (int64_t step = 0; step < steps; ++step)
+    if (Status status = call(module, sliceTokens(decode.view(), step, 1), start + step, output);
+        !status)
+      return status;
+  report.compare(way + " output.y_decode", sliceTokens(output.view(), length, steps).view(),
+                 *find("output.y_decode"), limit());
+  compareCaches(way, "_final");
+  return {};
+}
+
+void LayerFile::check() {
+  if (Status status = readGraph(); !status)
+    return report.fail("graph", "can't interpret: " + status.error());
+  Result<json> config = metadataJson(file, "config");
+  int64_t length = x.shape()[1];
+  std::map<std::string, std::vector<int64_t>> ways = {{"one call", {length}}};
+  // Where the file knows no state between, there is one all the same.
+  int64_t split =
+      config && config->contains("split") ? (*config)["split"].get<int64_t>() : (length + 1) / 2;
+  if (split > 0 && split < length)
+    ways["two calls"] = {split, length - split};
+  session.forEachVariant(report, [&](const LoadOptions &options) -> Status {
+    Result<mlir::OwningOpRef<mlir::ModuleOp>> parsed = session.loader.parse(text, graph);
+    if (!parsed)
+      return parsed.failure();
+    Result<run::Module> module = session.load(**parsed, options);
+    if (!module)
+      return module.failure();
+    Result<const run::Entry *> entry = module->findEntry("layer");
+    if (!entry)
+      return entry.failure();
+    if (!(*entry)->find("y"))
+      return Failure{"the entry has no y"};
+    if (Status status = checkStrayTensors(**entry); !status)
+      return status;
+    for (const auto &[way, calls] : ways)
+      if (Status status = runWay(*module, way, calls); !status)
+        return Failure{way + ": " + status.error()};
+    return {};
+  });
+}
+
+void checkLayerFile(const SafetensorsFile &file, const std::string &graph, Session &session,
+                    Report &report) {
+  LayerFile(file, graph, session, report).check();
+}
+
+} // namespace heddle::goldens
