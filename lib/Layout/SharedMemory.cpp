@@ -33,8 +33,10 @@ std::optional<Layout> xorSwizzle(int64_t size, int bits, int low, int shift) {
   return parts.assemble();
 }
 
-std::optional<Layout> conflictFreeTile(int64_t rows, int64_t columns, int elementBits,
-                                       std::string *why) {
+/// A row-major tile; bit i of a row's number, from the first one on that rows of 128 bytes leave to the next row, is XORed into the bits
+/// images[number of such bits - 1][i] of the chunk's number.
+static std::optional<Layout> swizzledTile(int64_t rows, int64_t columns, int elementBits,
+                                          const int (&images)[3][3], std::string *why) {
   if (!isElementWidth(elementBits))
     return fail(why, "expected elements of 8, 16 or 32 bits, got " + std::to_string(elementBits));
   int64_t pitch = columns * elementBits / 8;
@@ -53,9 +55,25 @@ std::optional<Layout> conflictFreeTile(int64_t rows, int64_t columns, int elemen
     BitRef row{Dim::Offset, columns << (firstRowBit + bit)};
     for (LayoutParts::Bit &offset : parts.bits)
       if (offset.in == row)
-        offset.image.push_back({Dim::Coord1, chunk << bit});
+        for (int to = 0; to < bits; ++to)
+          if (images[bits - 1][bit] >> to & 1)
+            offset.image.push_back({Dim::Coord1, chunk << to});
   }
   return parts.assemble();
+}
+
+std::optional<Layout> conflictFreeTile(int64_t rows, int64_t columns, int elementBits,
+                                       std::string *why) {
+  static constexpr int images[3][3] = {{1}, {1, 2}, {1, 2, 4}};
+  return swizzledTile(rows, columns, elementBits, images, why);
+}
+
+std::optional<Layout> fragmentTile(int64_t rows, int64_t columns, int elementBits,
+                                   std::string *why) {
+  if (elementBits != 32)
+    return conflictFreeTile(rows, columns, elementBits, why);
+  static constexpr int images[3][3] = {{1}, {2, 1}, {2, 4, 3}};
+  return swizzledTile(rows, columns, elementBits, images, why);
 }
 
 std::optional<Layout> boxTile(int64_t rows, int64_t columns, int elementBits, SwizzleMode mode,

@@ -32,6 +32,14 @@ std::optional<Layout> xorSwizzle(int64_t size, int bits, int low, int shift);
 std::optional<Layout> conflictFreeTile(int64_t rows, int64_t columns, int elementBits,
                                        std::string *why = nullptr);
 
+/// The same for tiles that matrix fragments are stored to or loaded from. Fragments of elements of 32
+/// bits take 32 bytes of each of four rows at a time, rows r ... r + 3 or r, r + 2, r + 4, r + 6: these
+/// lie in different banks, too; of the latter two may meet unless rows are a multiple of 128 bytes.
+/// With three row bits, the first goes into bit 1 of the chunk's number, the second into bit 2, the
+/// third into bits 0 and 1. Other elements have pieces of 16 bytes: conflictFreeTile.
+std::optional<Layout> fragmentTile(int64_t rows, int64_t columns, int elementBits,
+                                   std::string *why = nullptr);
+
 /// The tile as TMA writes it and wgmma reads it: boxes of `rows` lines of the mode's width one
 /// after another, each with the mode's swizzle. A tile narrower than the mode is refused, as are
 /// rows that do not fill the pattern. The contiguous coordinate is Coord1: it is K of a K-major

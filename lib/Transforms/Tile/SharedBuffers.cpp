@@ -34,7 +34,7 @@ TypedValue<BufferType> SharedBuffers::allocate(Location loc, RankedTensorType ty
 TypedValue<BufferType> SharedBuffers::forOperand(Location loc, RankedTensorType type) {
   int64_t rows = type.getDimSize(0), columns = type.getDimSize(1);
   std::optional<Layout> layout =
-      layout::conflictFreeTile(rows, columns, 8 * tile_nv::bytesOfElement(type.getElementType()));
+      layout::fragmentTile(rows, columns, 8 * tile_nv::bytesOfElement(type.getElementType()));
   return allocate(loc, type, layout ? *layout : layout::rowMajorTile(rows, columns));
 }
 
@@ -55,12 +55,14 @@ static SmallVector<Layout> exchangeLayouts(RankedTensorType type, int64_t bytes)
   auto transposed = [](const Layout &layout) {
     return layout.renameOutputs({{Dim::Coord0, Dim::Coord1}, {Dim::Coord1, Dim::Coord0}});
   };
-  SmallVector<Layout> layouts{layout::rowMajorTile(rows, columns)};
-  if (auto swizzled = layout::conflictFreeTile(rows, columns, 8 * bytes))
-    layouts.push_back(*swizzled);
-  layouts.push_back(transposed(layout::rowMajorTile(columns, rows)));
-  if (auto swizzled = layout::conflictFreeTile(columns, rows, 8 * bytes))
-    layouts.push_back(transposed(*swizzled));
+  SmallVector<Layout> layouts{layout::rowMajorTile(rows, columns),
+                              transposed(layout::rowMajorTile(columns, rows))};
+  for (auto swizzle : {layout::conflictFreeTile, layout::fragmentTile}) {
+    if (auto swizzled = swizzle(rows, columns, 8 * bytes, /*why=*/nullptr))
+      layouts.push_back(*swizzled);
+    if (auto swizzled = swizzle(columns, rows, 8 * bytes, /*why=*/nullptr))
+      layouts.push_back(transposed(*swizzled));
+  }
   return layouts;
 }
 

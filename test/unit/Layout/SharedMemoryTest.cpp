@@ -132,6 +132,35 @@ TEST(SharedMemoryTest, FloatFragmentsByPairs) {
   Layout c = *mmaTile(MmaOperand::C, 16, 16, tiling);
   EXPECT_EQ(transferCost(c, rowMajorTile(16, 64), 32, 8)->ways, 4);
   EXPECT_EQ(transferCost(c, *conflictFreeTile(16, 64, 32), 32, 8)->ways, 2);
+  EXPECT_EQ(transferCost(c, *fragmentTile(16, 64, 32), 32, 8)->ways, 1);
+}
+
+// Eight rows of a chunk column, and 32 bytes of four rows, for every width that is a multiple of 16 bytes.
+TEST(SharedMemoryTest, FloatFragments) {
+  for (int64_t columns = 4; columns <= 256; columns += 4) {
+    Layout inverse = *fragmentTile(16, columns, 32)->inverse();
+    auto conflicts = [&](size_t lanes, int bytes, auto placeOf) {
+      LaneAddresses addresses(lanes);
+      for (size_t lane = 0; lane < lanes; ++lane) {
+        auto [row, column] = placeOf(int64_t(lane));
+        addresses[lane] = 4 * offsetOf(inverse, row, column);
+      }
+      return accessCost(addresses, bytes).conflicts;
+    };
+    using Place = std::pair<int64_t, int64_t>;
+    for (int64_t first = 0; first < columns; first += 4)
+      EXPECT_EQ(conflicts(8, 16, [&](int64_t lane) { return Place(lane, first); }), 0)
+          << columns << " columns, chunk at " << first;
+    for (int64_t first = 0; columns % 8 == 0 && first < columns; first += 8) {
+      EXPECT_EQ(
+          conflicts(16, 8, [&](int64_t lane) { return Place(lane / 4, first + lane % 4 * 2); }), 0)
+          << columns << " columns, piece at " << first;
+      EXPECT_LE(
+          conflicts(32, 4, [&](int64_t lane) { return Place(lane % 4 * 2, first + lane / 4); }),
+          columns % 32 == 0 ? 0 : 1)
+          << columns << " columns, every second row, piece at " << first;
+    }
+  }
 }
 
 TEST(SharedMemoryTest, Refusals) {

@@ -2,11 +2,15 @@
 
 #include "MutantKernel.h"
 
+#include "heddle/Analysis/ScalarEvaluator.h"
 #include "heddle/Conversion/NVVMToSIMT/Passes.h"
 #include "heddle/Dialect/Tile/Tile.h"
 #include "heddle/Simulator/Simulator.h"
 #include "heddle/Target/ObjectEmission.h"
+#include "heddle/Transforms/EntryAttributes.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/FileSystem.h"
@@ -19,14 +23,28 @@ namespace heddle::test {
 
 static constexpr int kLevel = 0; // runs are shorter than optimising would take
 
-MutantKernel::MutantKernel(const AttentionSpec &spec, bool allMutants) : spec(spec) {
-  build(allMutants);
+MutantKernel::MutantKernel(const goldens::EntryText &entry, bool allMutants) {
+  build(entry, allMutants);
 }
 
-void MutantKernel::build(bool allMutants) {
-  OwningOpRef<ModuleOp> lowered = lower();
-  ASSERT_TRUE(lowered);
-  auto kernels = lowered->getOps<ModuleOp>();
+void MutantKernel::build(const goldens::EntryText &entry, bool allMutants) {
+  MLIRContext &context = sharedContext();
+  auto module = parseSourceString<ModuleOp>(entry.text(), &context, "mutants.mlir");
+  ASSERT_TRUE(module);
+  PassManager toKernels(&context), toGPU(&context);
+  AttnToLinalgPipelineOptions toLinalg;
+  toLinalg.chip = "sm_80";
+  buildAttnToLinalgPipeline(toKernels, toLinalg);
+  buildLinalgToKernelsPipeline(toKernels);
+  ASSERT_TRUE(succeeded(toKernels.run(*module)));
+  launching = cast<ModuleOp>((*module)->clone());
+  ASSERT_TRUE(readLaunch(*launching));
+  // Everything down to the LLVM and NVVM dialects.
+  KernelsToGPUPipelineOptions options;
+  options.target = "sim-sm_80";
+  buildKernelsToGPUPipeline(toGPU, options);
+  ASSERT_TRUE(succeeded(toGPU.run(*module)));
+  auto kernels = module->getOps<ModuleOp>();
   ASSERT_EQ(llvm::range_size(kernels), 1);
   ModuleOp kernel = *kernels.begin();
   allOf = insertMutants(kernel, allMutants);
@@ -34,28 +52,55 @@ void MutantKernel::build(bool allMutants) {
   compile(kernel);
 }
 
-/// Everything down to the LLVM and NVVM dialects.
-OwningOpRef<ModuleOp> MutantKernel::lower() const {
-  MLIRContext &context = sharedContext();
-  auto module = parseSourceString<ModuleOp>(spec.entry("entry").text(), &context, "mutants.mlir");
-  PassManager passes(&context);
-  AttnToLinalgPipelineOptions toLinalg;
-  toLinalg.chip = "sm_80";
-  buildAttnToLinalgPipeline(passes, toLinalg);
-  buildLinalgToKernelsPipeline(passes);
-  KernelsToGPUPipelineOptions toGPU;
-  toGPU.target = "sim-sm_80";
-  buildKernelsToGPUPipeline(passes, toGPU);
-  if (!module || failed(passes.run(*module)))
-    return nullptr;
-  return module;
+static tile::LaunchOp findLaunch(ModuleOp module) {
+  tile::LaunchOp found;
+  module.walk([&](tile::LaunchOp launch) { found = launch; });
+  return found;
+}
+
+/// The kernel's arguments are the entry's, in another order. The entry's first one is the context.
+bool MutantKernel::readLaunch(ModuleOp module) {
+  tile::LaunchOp launch = findLaunch(module);
+  if (!launch)
+    return false;
+  for (Value operand : launch.getArguments()) {
+    while (auto cast = operand.getDefiningOp<memref::CastOp>())
+      operand = cast.getSource();
+    auto argument = dyn_cast<BlockArgument>(operand);
+    if (!argument)
+      return false;
+    argumentOf.push_back(argument.getArgNumber() - 1);
+    auto name = launch->getParentOfType<func::FuncOp>().getArgAttrOfType<StringAttr>(
+        argument.getArgNumber(), nameAttr);
+    names.push_back(name ? name.str() : "argument");
+  }
+  return true;
+}
+
+std::array<uint32_t, 3> MutantKernel::gridFor(const std::vector<Array> &arguments) const {
+  tile::LaunchOp launch = findLaunch(*launching);
+  ScalarEvaluator evaluator;
+  for (BlockArgument argument : launch->getParentOfType<func::FuncOp>().getArguments()) {
+    if (!isa<MemRefType>(argument.getType()))
+      continue;
+    ScalarEvaluator::Extents extents;
+    for (int64_t extent : arguments[argument.getArgNumber() - 1].shape())
+      extents.push_back(extent);
+    evaluator.bindExtents(argument, extents);
+  }
+  std::array<uint32_t, 3> grid;
+  for (auto [extent, value] :
+       llvm::zip(grid, std::array<Value, 3>{launch.getX(), launch.getY(), launch.getZ()}))
+    extent = uint32_t(evaluator.evaluate(value).value_or(0));
+  return grid;
 }
 
 void MutantKernel::compile(ModuleOp kernel) {
   name = kernel.getName()->str();
   threads = uint32_t(kernel->getAttrOfType<IntegerAttr>("tile_nv.threads").getInt());
   sharedBytes = uint32_t(kernel->getAttrOfType<IntegerAttr>("tile_nv.shared_bytes").getInt());
-  rowsOfBlock = kernel->getAttrOfType<tile::ConfigAttr>("tile_nv.config").getBlock()[0];
+  llvm::append_range(isWritten,
+                     kernel->getAttrOfType<DenseBoolArrayAttr>("tile_nv.written").asArrayRef());
 
   PassManager passes(&sharedContext());
   passes.addPass(createConvertNVVMToSIMTPass());
@@ -120,10 +165,7 @@ private:
 };
 } // namespace
 
-MutantKernel::Run MutantKernel::run(uint32_t mutant, AttentionInputs &inputs) const {
-  const Array::Index &query = inputs.query.shape();
-  AttentionOutputs outputs{Array(spec.type, {query[0], query[1], query[2], spec.valueDim}),
-                           Array(DType::F32, {query[0], query[2], query[1]})};
+MutantKernel::Run MutantKernel::run(uint32_t mutant, const std::vector<Array> &arguments) const {
   auto find = [&](const std::string &symbol) { return dlsym(library, symbol.c_str()); };
   auto launch = reinterpret_cast<decltype(&heddle_sim_launch)>(find("heddle_sim_launch"));
   auto release = reinterpret_cast<decltype(&heddle_sim_release)>(find("heddle_sim_release"));
@@ -131,16 +173,15 @@ MutantKernel::Run MutantKernel::run(uint32_t mutant, AttentionInputs &inputs) co
       reinterpret_cast<decltype(&heddle_sim_default_options)>(find("heddle_sim_default_options"));
   auto *kernel = static_cast<const heddle_sim_kernel *>(find("heddle_sim_kernel." + name));
 
+  Run run{"", arguments, 0, 0};
   Parameters parameters;
-  parameters.add(inputs.query, "q", false);
-  parameters.add(inputs.key, "k", false);
-  parameters.add(inputs.value, "v", false);
-  if (spec.mask)
-    parameters.add(inputs.mask, "mask", false);
-  if (spec.lengths)
-    parameters.add(inputs.lengths, "kv_len", false);
-  parameters.add(outputs.output, "o", true);
-  parameters.add(outputs.lse, "lse", true);
+  for (auto [i, number] : llvm::enumerate(argumentOf)) {
+    Array &array = run.arguments[number];
+    // Outputs need no copy, which takes longer than a run.
+    if (isWritten[i])
+      array = array.untouched() ? Array(array.type(), array.shape()) : array.copy();
+    parameters.add(array, names[i].c_str(), isWritten[i]);
+  }
   parameters.add(mutant);
 
   heddle_sim_options options;
@@ -150,14 +191,14 @@ MutantKernel::Run MutantKernel::run(uint32_t mutant, AttentionInputs &inputs) co
   options.stack_bytes = 1 << 20;
   options.buffers = parameters.buffers.data();
   options.num_buffers = parameters.buffers.size();
-  int64_t blocks = (query[1] + rowsOfBlock - 1) / rowsOfBlock;
-  heddle_sim_config config = {
-      {uint32_t(query[0] * query[2] * blocks), 1, 1}, {threads, 1, 1}, sharedBytes, 1024};
-  std::vector<void *> arguments = parameters.addresses();
+  std::array<uint32_t, 3> grid = gridFor(arguments);
+  heddle_sim_config config = {{grid[0], grid[1], grid[2]}, {threads, 1, 1}, sharedBytes, 1024};
+  std::vector<void *> addresses = parameters.addresses();
   heddle_sim_result *result = nullptr;
-  int32_t status = launch(kernel, &config, arguments.data(), &options, &result);
-  Run run{status == HEDDLE_SIM_OK ? "" : result->message, outputs,
-          result->total.global_load_bytes + result->total.global_store_bytes};
+  if (launch(kernel, &config, addresses.data(), &options, &result) != HEDDLE_SIM_OK)
+    run.reports = result->message;
+  run.bytes = result->total.global_load_bytes + result->total.global_store_bytes;
+  run.flops = result->total.mma_flops;
   release(result);
   return run;
 }

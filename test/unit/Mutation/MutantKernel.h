@@ -3,16 +3,16 @@
 #ifndef HEDDLE_TEST_UNIT_MUTATION_MUTANTKERNEL_H
 #define HEDDLE_TEST_UNIT_MUTATION_MUTANTKERNEL_H
 
-#include "../Integration/AttentionSpec.h"
+#include "../Integration/Program.h"
 #include "Mutants.h"
 
 namespace heddle::test {
 
-/// The attention kernel of a spec for sm_80, as heddle-compile makes it, with switches for mutants.
+/// The kernel of an entry for sm_80, as heddle-compile makes it, with switches for mutants.
 class MutantKernel {
 public:
-  /// Failures are gtest failures; then the kernel can't run.
-  MutantKernel(const AttentionSpec &spec, bool allMutants);
+  /// `entry` must become one launch of one kernel. Failures are gtest failures; then the kernel can't run.
+  MutantKernel(const goldens::EntryText &entry, bool allMutants);
   ~MutantKernel();
   MutantKernel(const MutantKernel &) = delete;
   MutantKernel &operator=(const MutantKernel &) = delete;
@@ -22,22 +22,27 @@ public:
 
   /// What a run gave.
   struct Run {
-    std::string reports; // of the simulator's checks; "" if there are none
-    AttentionOutputs outputs;
-    uint64_t bytes; // that were asked for in global memory
+    std::string reports;          // of the simulator's checks; "" if there are none
+    std::vector<Array> arguments; // those of the call; what the kernel writes is a copy
+    uint64_t bytes;               // that were asked for in global memory
+    uint64_t flops;               // of matrix instructions
   };
-  /// Runs a mutant, or the kernel itself as number 0, with all checks.
-  Run run(uint32_t mutant, AttentionInputs &inputs) const;
+  /// Runs a mutant, or the kernel itself as number 0, with all checks on the entry's arguments.
+  Run run(uint32_t mutant, const std::vector<Array> &arguments) const;
 
 private:
-  void build(bool allMutants);
-  mlir::OwningOpRef<mlir::ModuleOp> lower() const;
+  void build(const goldens::EntryText &entry, bool allMutants);
+  bool readLaunch(mlir::ModuleOp module);
+  std::array<uint32_t, 3> gridFor(const std::vector<Array> &arguments) const;
   void compile(mlir::ModuleOp kernel);
 
-  AttentionSpec spec;
   std::vector<Mutant> allOf;
   uint32_t threads = 0, sharedBytes = 0;
-  int64_t rowsOfBlock = 0;
+  /// The entry with its launch, and the entry's argument that each of the kernel's is.
+  mlir::OwningOpRef<mlir::ModuleOp> launching;
+  std::vector<size_t> argumentOf;
+  std::vector<std::string> names;
+  std::vector<bool> isWritten;
   std::string name;
   std::string path;
   void *library = nullptr;

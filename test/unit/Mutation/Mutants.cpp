@@ -4,15 +4,17 @@
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 
 namespace heddle::test {
 
 const char *mutantKindName(MutantKind kind) {
-  static constexpr const char *names[] = {
-      "dropped barrier", "dropped wait",  "dropped commit",    "dropped copy",   "dropped guard",
-      "larger bound",    "smaller bound", "swapped registers", "dropped shuffle"};
+  static constexpr const char *names[] = {"dropped barrier",   "dropped wait",   "dropped commit",
+                                          "dropped copy",      "dropped guard",  "larger bound",
+                                          "smaller bound",     "longer loop",    "shorter loop",
+                                          "swapped registers", "dropped shuffle"};
   static_assert(std::size(names) == numMutantKinds);
   return names[unsigned(kind)];
 }
@@ -33,6 +35,7 @@ private:
   void visit(NVVM::MmaOp mma);
   void visit(LLVM::ICmpOp compare);
   void visit(LLVM::CondBrOp branch);
+  void moveBound(LLVM::ICmpOp compare, MutantKind larger, MutantKind smaller, int64_t step);
 
   /// Whether the mutant that is now added runs; inserted before `op`.
   Value add(MutantKind kind, Operation *op, const Twine &detail = "");
@@ -89,7 +92,7 @@ void MutantInserter::findEquivalences(ArrayRef<Operation *> ops) {
       if (isBehindWait)
         equivalences[op] = "a wait behind a loop";
     } else if (isa<NVVM::BarrierOp>(op)) {
-      if (isBehindWait && isBehindLoop(op->getBlock()))
+      if (isBehindWait)
         equivalences[op] = "a barrier behind such a wait";
       isBehindWait = false;
     } else if (isa<NVVM::CpAsyncOp, NVVM::LdMatrixOp, LLVM::StoreOp>(op)) {
@@ -189,29 +192,143 @@ static bool hidesScores(Value bit) {
   });
 }
 
-void MutantInserter::visit(LLVM::ICmpOp compare) {
-  if (!compare.getRhs().getType().isInteger(32) || !hidesScores(compare))
-    return;
-  for (auto [kind, step] :
-       {std::pair(MutantKind::LargerBound, 1), {MutantKind::SmallerBound, -1}}) {
+/// A branch around copies, loads or stores.
+static bool guardsAccesses(LLVM::CondBrOp branch) {
+  Block *guarded = branch.getTrueDest();
+  return guarded->getSuccessors().size() == 1 &&
+         guarded->getSuccessors().front() == branch.getFalseDest() &&
+         llvm::any_of(*guarded, [](Operation &op) {
+           return isa<LLVM::LoadOp, LLVM::StoreOp, NVVM::CpAsyncOp>(op);
+         });
+}
+
+/// Whether a thread's copy, load or store depends on this bit, alone or together with others.
+static bool guardsAccesses(Value bit) {
+  return llvm::any_of(bit.getUsers(), [](Operation *user) {
+    if (isa<LLVM::AndOp, LLVM::OrOp, LLVM::XOrOp>(user))
+      return guardsAccesses(user->getResult(0));
+    if (isa<LLVM::SelectOp>(user))
+      return llvm::any_of(user->getUsers(), llvm::IsaPred<NVVM::CpAsyncOp>);
+    auto branch = dyn_cast<LLVM::CondBrOp>(user);
+    return branch && guardsAccesses(branch);
+  });
+}
+
+/// What the blocks before pass for an argument.
+static SmallVector<Value> incomingValues(BlockArgument argument) {
+  SmallVector<Value> values;
+  for (auto it = argument.getOwner()->pred_begin(); it != argument.getOwner()->pred_end(); ++it)
+    if (auto branch = dyn_cast<BranchOpInterface>((*it)->getTerminator()))
+      values.push_back(
+          branch.getSuccessorOperands(it.getSuccessorIndex())[argument.getArgNumber()]);
+  return values;
+}
+
+/// Whether a value may differ between the threads of a block: it is computed from their number, not only carried by loops.
+static bool dependsOnThread(Value value) {
+  Operation *op = value.getDefiningOp();
+  return op && (isa<NVVM::ThreadIdXOp>(op) || llvm::any_of(op->getOperands(), dependsOnThread));
+}
+
+/// The largest power of two that is known to divide a value.
+static int64_t knownDivisor(Value value, llvm::SmallPtrSetImpl<void *> &seen) {
+  constexpr int64_t anything = int64_t(1) << 30;
+  auto of = [&](Value operand) { return knownDivisor(operand, seen); };
+  APInt constant;
+  if (matchPattern(value, m_ConstantInt(&constant)))
+    return constant.isZero() ? anything : int64_t(1) << constant.countr_zero();
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    if (argument.getOwner()->isEntryBlock())
+      return 1;
+    int64_t divisor = anything;
+    if (seen.insert(argument.getAsOpaquePointer()).second)
+      for (Value incoming : incomingValues(argument))
+        divisor = std::min(divisor, of(incoming));
+    return divisor;
+  }
+  Operation *op = value.getDefiningOp();
+  if (isa<LLVM::AddOp, LLVM::SubOp, LLVM::OrOp, LLVM::XOrOp>(op))
+    return std::min(of(op->getOperand(0)), of(op->getOperand(1)));
+  if (isa<LLVM::AndOp>(op))
+    return std::max(of(op->getOperand(0)), of(op->getOperand(1)));
+  if (isa<LLVM::MulOp>(op))
+    return std::min(of(op->getOperand(0)) * of(op->getOperand(1)), anything);
+  if (isa<LLVM::ShlOp>(op) && matchPattern(op->getOperand(1), m_ConstantInt(&constant)))
+    return std::min(of(op->getOperand(0)) << constant.getZExtValue(), anything);
+  return 1;
+}
+
+/// The step of the loop that goes on if the comparison holds; 0 if it is no such comparison.
+static int64_t stepOfLoop(LLVM::ICmpOp compare) {
+  auto counter = dyn_cast<BlockArgument>(compare.getLhs());
+  auto branch = dyn_cast<LLVM::CondBrOp>(compare->getBlock()->getTerminator());
+  if (!counter || counter.getOwner() != compare->getBlock() || !branch ||
+      branch.getCondition() != compare || !isBehindLoop(branch.getFalseDest()))
+    return 0;
+  for (Value incoming : incomingValues(counter)) {
+    APInt step;
+    auto sum = incoming.getDefiningOp<LLVM::AddOp>();
+    if (sum && sum.getLhs() == counter && matchPattern(sum.getRhs(), m_ConstantInt(&step)))
+      return step.getSExtValue();
+  }
+  return 0;
+}
+
+/// Whether the loop that the comparison ends has matrix instructions or copies.
+static bool hasProducts(LLVM::ICmpOp compare) {
+  Block *header = compare->getBlock();
+  Block *exit = cast<LLVM::CondBrOp>(header->getTerminator()).getFalseDest();
+  for (Block *block = header; block && block != exit; block = block->getNextNode())
+    if (llvm::any_of(*block, llvm::IsaPred<NVVM::MmaOp, NVVM::CpAsyncOp>))
+      return true;
+  return false;
+}
+
+void MutantInserter::moveBound(LLVM::ICmpOp compare, MutantKind larger, MutantKind smaller,
+                               int64_t step) {
+  for (auto [kind, distance] : {std::pair(larger, step), {smaller, -step}}) {
     Value runs = add(kind, compare);
     ImplicitLocOpBuilder b(compare.getLoc(), compare);
-    Value by = LLVM::ConstantOp::create(b, b.getI32Type(), step);
+    Value by = LLVM::ConstantOp::create(b, b.getI32Type(), int32_t(distance));
     Value moved = LLVM::AddOp::create(b, compare.getRhs(), by);
     compare.getRhsMutable().assign(LLVM::SelectOp::create(b, runs, moved, compare.getRhs()));
   }
 }
 
-/// A branch around copies or stores.
-void MutantInserter::visit(LLVM::CondBrOp branch) {
-  Block *guarded = branch.getTrueDest();
-  bool goesOn = guarded->getSuccessors().size() == 1 &&
-                guarded->getSuccessors().front() == branch.getFalseDest();
-  bool writes =
-      llvm::any_of(*guarded, [](Operation &op) { return isa<LLVM::StoreOp, NVVM::CpAsyncOp>(op); });
-  if (!goesOn || !writes)
+void MutantInserter::visit(LLVM::ICmpOp compare) {
+  bool isOrder = compare.getPredicate() != LLVM::ICmpPredicate::eq &&
+                 compare.getPredicate() != LLVM::ICmpPredicate::ne;
+  if (!isOrder || !compare.getRhs().getType().isInteger(32))
     return;
+  if (hidesScores(compare))
+    return moveBound(compare, MutantKind::LargerBound, MutantKind::SmallerBound, 1);
+  if (int64_t step = stepOfLoop(compare)) {
+    bool isSum = !hasProducts(compare);
+    moveBound(compare, MutantKind::LongerLoop, MutantKind::ShorterLoop, step);
+    if (isSum)
+      mutants[mutants.size() - 2].equivalence = "a trip more of a sum, whose loads give zeros";
+    return;
+  }
+  if (!guardsAccesses(compare.getResult()) ||
+      !(dependsOnThread(compare.getLhs()) || dependsOnThread(compare.getRhs())))
+    return;
+  llvm::SmallPtrSet<void *, 8> seen;
+  int64_t step =
+      std::min(knownDivisor(compare.getLhs(), seen), knownDivisor(compare.getRhs(), seen));
+  moveBound(compare, MutantKind::LargerBound, MutantKind::SmallerBound, step);
+}
+
+void MutantInserter::visit(LLVM::CondBrOp branch) {
+  if (!guardsAccesses(branch))
+    return;
+  bool isNextTrip = !dependsOnThread(branch.getCondition());
+  auto copies = branch.getTrueDest()->getOps<NVVM::CpAsyncOp>();
+  bool areBounded = !copies.empty() && llvm::all_of(copies, [](NVVM::CpAsyncOp copy) {
+    return copy.getCpSize() != nullptr;
+  });
   Value runs = add(MutantKind::DroppedPredicate, branch);
+  if (isNextTrip && areBounded)
+    mutants.back().equivalence = "copies for a trip behind the last one, of which nothing is left";
   ImplicitLocOpBuilder b(branch.getLoc(), branch);
   branch.getConditionMutable().assign(LLVM::OrOp::create(b, branch.getCondition(), runs));
 }

@@ -19,13 +19,16 @@ enum class MutantKind {
   DroppedWait,      // nvvm.cp.async.wait.group
   DroppedCommit,    // nvvm.cp.async.commit.group
   DroppedCopy,      // nvvm.cp.async.shared.global
-  DroppedPredicate, // what guards a copy or a store is true
-  LargerBound,      // a comparison that hides scores, with a bound that is larger by one
+  DroppedPredicate, // what guards a copy, load or store is true
+  LargerBound, // a comparison that hides scores, or that guards a thread's copy, load or store, with a bound that is larger by one
+               // step: 1, or the least distance of two numbers that are compared
   SmallerBound,
+  LongerLoop,       // one trip more
+  ShorterLoop,      // one trip less
   SwappedRegisters, // two registers of an operand or result of nvvm.mma.sync
   DroppedShuffle    // nvvm.shfl.sync gives a lane its own value
 };
-constexpr unsigned numMutantKinds = 9;
+constexpr unsigned numMutantKinds = 11;
 
 const char *mutantKindName(MutantKind kind);
 
@@ -36,11 +39,14 @@ struct Mutant {
   const char *equivalence = nullptr;
 };
 
-/// Rules by which a mutant may be equivalent to the kernel. Both rest on what passes that look at one place do not see: that a loop's trip
+/// Rules by which a mutant may be equivalent to the kernel. All rest on what passes that look at one place do not see: that a loop's trip
 /// starts copies for the next one only if there is a next one.
 ///
 ///   wait     behind a loop: its last trip has waited for its own copies and started no others
 ///   barrier  right behind such a wait: what follows writes where the last trip has read in front of its own barrier
+///   guard    of copies for a next trip, all of them with a number of bytes of their own: that is 0 behind the last block, and the zeros go
+///            where nobody reads any more
+///   trip     more of a loop that only adds up what it loads: behind the last element its loads give zeros
 ///
 /// Puts the switches into the kernel of `module`. Mutant n + 1 of the new last parameter (i32) is element n; 0 is the kernel itself.
 /// With `all` each matrix instruction has a mutant for each pair of registers, else one.
