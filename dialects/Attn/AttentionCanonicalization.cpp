@@ -8,8 +8,8 @@
 //   3. A single query stands at the last key: limits on the right hide nothing
 //      that kv_len or Lk does not hide already, and are dropped.
 //   4. Operands that change nothing (mask of only true, bias of only 0), a
-//      region that yields its score, and statistics that nothing reads are
-//      dropped.
+//      region that yields its score, captures that no region uses, and
+//      statistics that nothing reads are dropped.
 //
 //===----------------------------------------------------------------------===//
 
@@ -92,7 +92,34 @@ struct DropIdentityScore : OpRewritePattern<AttentionOp> {
     Block &block = op.getScore().front();
     if (cast<YieldOp>(block.getTerminator()).getScore() != block.getArgument(0))
       return rewriter.notifyMatchFailure(op, "the region changes the score");
-    rewriter.modifyOpInPlace(op, [&] { rewriter.eraseBlock(&block); });
+    rewriter.modifyOpInPlace(op, [&] {
+      rewriter.eraseBlock(&block);
+      op.getCapturesMutable().clear();
+    });
+    return success();
+  }
+};
+
+struct DropUnusedCaptures : OpRewritePattern<AttentionOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(AttentionOp op, PatternRewriter &rewriter) const override {
+    if (op.getCaptures().empty() || op.getScore().empty())
+      return rewriter.notifyMatchFailure(op, "no captures");
+    Block &block = op.getScore().front();
+    unsigned first = block.getNumArguments() - op.getCaptures().size();
+    SmallVector<unsigned> unused;
+    for (unsigned i = first; i < block.getNumArguments(); ++i)
+      if (block.getArgument(i).use_empty())
+        unused.push_back(i);
+    if (unused.empty())
+      return rewriter.notifyMatchFailure(op, "all captures are used");
+    rewriter.modifyOpInPlace(op, [&] {
+      for (unsigned i : llvm::reverse(unused)) {
+        op.getCapturesMutable().erase(i - first);
+        block.eraseArgument(i);
+      }
+    });
     return success();
   }
 };
@@ -114,6 +141,7 @@ struct DropUnusedStatistics : OpRewritePattern<AttentionOp> {
     smaller.setReturnLse(isKept(op.getLse()));
     smaller.setReturnMax(isKept(op.getMaxLogit()));
     smaller.setReturnSinkMass(isKept(op.getSinkMass()));
+    smaller.setReturnFirstKeyMass(isKept(op.getFirstKeyMass()));
     for (auto [before, after] : llvm::zip_equal(kept, smaller->getResults()))
       rewriter.replaceAllUsesWith(before, after);
     rewriter.eraseOp(op);
@@ -124,6 +152,6 @@ struct DropUnusedStatistics : OpRewritePattern<AttentionOp> {
 } // namespace
 
 void AttentionOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {
-  patterns.add<NormalizeVisibility, DropNeutralOperands, DropIdentityScore, DropUnusedStatistics>(
-      context);
+  patterns.add<NormalizeVisibility, DropNeutralOperands, DropIdentityScore, DropUnusedCaptures,
+               DropUnusedStatistics>(context);
 }

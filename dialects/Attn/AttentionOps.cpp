@@ -35,8 +35,9 @@ static void printAttentionResultTypes(OpAsmPrinter &printer, Operation *, Type o
 
 void AttentionOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getOutput(), "output");
-  for (auto [statistic, name] : {std::pair(getLse(), "lse"), std::pair(getMaxLogit(), "max"),
-                                 std::pair(getSinkMass(), "sink_mass")})
+  for (auto [statistic, name] :
+       {std::pair(getLse(), "lse"), std::pair(getMaxLogit(), "max"),
+        std::pair(getSinkMass(), "sink_mass"), std::pair(getFirstKeyMass(), "first_key_mass")})
     if (statistic)
       setName(statistic, name);
 }
@@ -56,7 +57,7 @@ LogicalResult AttentionOp::inferReturnTypes(MLIRContext *context, std::optional<
       RankedTensorType::get({batch, queries, heads, value.getDimSize(3)}, query.getElementType()));
   auto perRow = RankedTensorType::get({batch, heads, queries}, Float32Type::get(context));
   results.append(size_t(adaptor.getReturnLse()) + adaptor.getReturnMax() +
-                     adaptor.getReturnSinkMass(),
+                     adaptor.getReturnSinkMass() + adaptor.getReturnFirstKeyMass(),
                  perRow);
   return success();
 }

@@ -26,6 +26,7 @@ def Attn_AttentionOp : Attn_TensorOp<"attention",
         lse    = m + ln(l)                              the sink stays out
         max    = m
         sink_mass = exp(sinks[h] - m) / (l + exp(sinks[h] - m))
+        first_key_mass = w_0 / (l + exp(sinks[h] - m)) exp term only if sinks
 
     Key j is visible if all of these hold:
 
@@ -36,17 +37,28 @@ def Attn_AttentionOp : Attn_TensorOp<"attention",
         mask[b, h, i, j]                 if mask (true = keep)
 
     A query that sees no key gives output 0, lse and max -inf, and sink_mass 1,
-    or 0 if the sink is -inf. Key and value rows at or past kv_len[b] may hold
-    anything, NaN included. lse, max and sink_mass are the statistics of a row of
-    scores; that they are asked for changes no bit of the output. The sum of the
-    weights of all keys, as the output has them, is 1 - sink_mass.
+    or 0 if the sink is -inf. first_key_mass is the weight of key 0, as the output
+    has it: 0 for a query that does not see it. lse, max and the masses are the
+    statistics of a row of scores; that they are asked for changes no bit of the
+    output. The sum of the weights of all keys is 1 - sink_mass.
+
+    Key and value rows at or past kv_len[b] are padding and may hold anything, NaN
+    included. All others are data: a weight of exactly 0, as of a key that only a
+    mask, a limit of positions or a score of -inf hides, times a value of NaN or
+    infinity is NaN. So where such a value may be, it has to be finite; kernels
+    that skip blocks of hidden keys give a number in its place, which is no rule.
 
     The score region is a function of one score: its block has the arguments
     (score: f32, batch: index, head: index, query: index, key: index), where query
-    is the position p, and yields an f32. It uses no values from outside, and
-    holds operations of `arith` and `math` on f32, i1, i32 and index only (no
-    bitcast). It is a part of the sum over keys, so it has to be defined for every
-    p and j, also for keys that are not visible: what it gives there is not used.
+    is the position p, then one for each of `captures`, of its type, and yields an
+    f32. What it uses from outside are these captures: scalars, and tensors that it
+    reads by `tensor.extract`. Besides, it holds operations of `arith` and `math` on
+    f32, f16, bf16, i1, i32, i64 and index only (no bitcast). It is a part of the
+    sum over keys, so it has to be defined for every p and j, also for keys that are
+    not visible: what it gives there is not used. An index of `tensor.extract` below
+    0 reads element 0 of its dimension, and one at or past the end the last element:
+    so positions before the first key, or past a length, need no case of their own.
+    A captured tensor has no extent of 0 where there are scores.
     Kernels compute indices in 32 bits: each must be within [-2^31, 2^31), and an
     operation that takes a negative one as unsigned is not defined.
 
@@ -62,16 +74,18 @@ def Attn_AttentionOp : Attn_TensorOp<"attention",
     | sinks | [Hq] | one more logit per head, without a value; not scaled |
     | kv_len | [B] | number of valid keys, 0 <= kv_len[b] <= Lk |
     | alibi_slopes | [Hq] or [B, Hq], f32 | |
+    | captures | scalars: f32, i1, i32, i64, index; tensors of rank 1 or more: f32, f16, bf16, i1, i32, i64 | what the score region uses |
     | output | [B, Lq, Hq, dv] | element type of query |
     | lse | [B, Hq, Lq], f32 | only with `return_lse`; natural logarithm |
     | max | [B, Hq, Lq], f32 | only with `return_max`; the largest score of a visible key |
     | sink_mass | [B, Hq, Lq], f32 | only with `return_sink_mass`; weight that the sink takes |
+    | first_key_mass | [B, Hq, Lq], f32 | only with `return_first_key_mass`; weight that key 0 takes |
 
     Constraints: Hq is a positive multiple of Hk > 0; `window` has two values,
     each >= -1; `global_keys` is >= 1; `softcap` is finite and > 0; `scale` is finite and 1 / sqrt(dk)
     by default (dk > 0). In bias and mask a dynamic dimension means the full
-    extent, a static 1 is broadcast. `return_sink_mass` needs `sinks`. To lower to
-    linalg Hk must be static.
+    extent, a static 1 is broadcast. `return_sink_mass` needs `sinks`, `captures` a score region. To
+    lower to linalg Hk must be static.
 
     Example:
 
@@ -97,6 +111,18 @@ def Attn_AttentionOp : Attn_TensorOp<"attention",
       %t = arith.subf %s, %penalty : f32
       attn.yield %t : f32
     }
+    // Queries see keys of their own document only.
+    %o4 = attn.attention %q, %k, %v captures(%documents : tensor<?x?xi32>)
+        : (tensor<?x?x32x64xf32>, tensor<?x?x8x64xf32>, tensor<?x?x8x64xf32>)
+        -> tensor<?x?x32x64xf32>
+        score(%s, %b, %h, %p, %j, %ids) {
+      %none = arith.constant 0xFF800000 : f32
+      %mine = tensor.extract %ids[%b, %p] : tensor<?x?xi32>
+      %other = tensor.extract %ids[%b, %j] : tensor<?x?xi32>
+      %same = arith.cmpi eq, %mine, %other : i32
+      %t = arith.select %same, %s, %none : f32
+      attn.yield %t : f32
+    }
     ```
     Source: FlashAttention (arXiv 2307.08691; masks as in version 2.1 and
     later); ALiBi (arXiv 2108.12409); sinks as in OpenAI's gpt-oss.
@@ -110,6 +136,7 @@ def Attn_AttentionOp : Attn_TensorOp<"attention",
     Optional<Attn_FloatTensor<1>>:$sinks,
     Optional<Attn_Lengths>:$kv_len,
     Optional<TensorRankOf<[F32], [1, 2]>>:$alibi_slopes,
+    Variadic<Attn_Capture>:$captures,
     UnitAttr:$causal,
     OptionalAttr<DenseI64ArrayAttr>:$window,
     OptionalAttr<I64Attr>:$global_keys,
@@ -117,7 +144,8 @@ def Attn_AttentionOp : Attn_TensorOp<"attention",
     OptionalAttr<F64Attr>:$scale,
     UnitAttr:$return_lse,
     UnitAttr:$return_max,
-    UnitAttr:$return_sink_mass);
+    UnitAttr:$return_sink_mass,
+    UnitAttr:$return_first_key_mass);
   let results = (outs
     Attn_FloatTensor<4>:$output,
     Variadic<TensorRankOf<[F32], [3]>>:$statistics);
@@ -130,10 +158,11 @@ def Attn_AttentionOp : Attn_TensorOp<"attention",
       | `sinks` `(` $sinks `:` type($sinks) `)`
       | `kv_len` `(` $kv_len `:` type($kv_len) `)`
       | `alibi_slopes` `(` $alibi_slopes `:` type($alibi_slopes) `)`
+      | `captures` `(` $captures `:` type($captures) `)`
     )
     attr-dict `:` `(` type($query) `,` type($key) `,` type($value) `)` `->`
     custom<AttentionResultTypes>(type($output), type($statistics)) ``
-    custom<ScoreRegion>($score)
+    custom<ScoreRegion>($score, ref(type($captures)))
   }];
   let hasRegionVerifier = 1;
   let hasCanonicalizer = 1;
@@ -154,7 +183,11 @@ def Attn_AttentionOp : Attn_TensorOp<"attention",
       return getReturnMax() ? getStatistics()[getReturnLse()] : ::mlir::Value();
     }
     ::mlir::Value getSinkMass() {
-      return getReturnSinkMass() ? getStatistics().back() : ::mlir::Value();
+      return getReturnSinkMass() ? getStatistics()[getReturnLse() + getReturnMax()]
+                                 : ::mlir::Value();
+    }
+    ::mlir::Value getFirstKeyMass() {
+      return getReturnFirstKeyMass() ? getStatistics().back() : ::mlir::Value();
     }
   }];
 }

@@ -50,6 +50,11 @@ def Attn_FloatRows
 /// One length or start per sequence.
 def Attn_Lengths : TensorRankOf<[I32, I64], [1]>;
 
+/// What a score region uses from outside.
+def Attn_Capture
+    : AnyTypeOf<[F32, I1, I32, I64, Index,
+                 TensorRankOf<[F32, F16, BF16, I1, I32, I64], [1, 2, 3, 4, 5, 6, 7, 8]>]>;
+
 /// The pages of each sequence, in order of position.
 def Attn_BlockTable : TensorRankOf<[I32, I64], [2]>;
 

@@ -7,9 +7,11 @@
 
 namespace heddle::attn {
 
-/// `score(%s, %b, %h, %p, %j) { ... }`, or nothing. The types of the arguments are known.
-mlir::ParseResult parseScoreRegion(mlir::OpAsmParser &parser, mlir::Region &region);
-void printScoreRegion(mlir::OpAsmPrinter &printer, mlir::Operation *, mlir::Region &region);
+/// `score(%s, %b, %h, %p, %j, captures...) { ... }`, or nothing. The types of the arguments are known.
+mlir::ParseResult parseScoreRegion(mlir::OpAsmParser &parser, mlir::Region &region,
+                                   mlir::TypeRange captures);
+void printScoreRegion(mlir::OpAsmPrinter &printer, mlir::Operation *, mlir::Region &region,
+                      mlir::TypeRange captures);
 
 } // namespace heddle::attn
 

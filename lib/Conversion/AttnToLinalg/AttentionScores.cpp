@@ -40,6 +40,30 @@ static OpFoldResult emitGroup(TensorEmitter &emit, OpFoldResult queryHeads, int6
   return group;
 }
 
+void heddle::requireCaptures(TensorEmitter &emit, ValueRange captures,
+                             ArrayRef<OpFoldResult> extents) {
+  Value scores;
+  for (auto [number, capture] : llvm::enumerate(captures)) {
+    auto type = dyn_cast<RankedTensorType>(capture.getType());
+    for (int64_t dim = 0; type && dim < type.getRank(); ++dim) {
+      if (!type.isDynamicDim(dim))
+        continue;
+      for (OpFoldResult extent : scores ? ArrayRef<OpFoldResult>() : extents) {
+        Value factor = emit.asIndex(extent);
+        scores = scores ? emit.createOrFold<arith::MulIOp>(scores, factor) : factor;
+      }
+      Value zero = emit.index(0), extent = tensor::DimOp::create(emit, capture, dim);
+      Value isThere = arith::CmpIOp::create(emit, arith::CmpIPredicate::ne, extent, zero);
+      Value isUnused = arith::CmpIOp::create(emit, arith::CmpIPredicate::eq, scores, zero);
+      RequireOp::create(emit, arith::OrIOp::create(emit, isThere, isUnused),
+                        ("attention: dimension " + Twine(dim) + " of capture " + Twine(number) +
+                         " is 0, expected at least 1")
+                            .str(),
+                        ValueRange());
+    }
+  }
+}
+
 AttentionParts::AttentionParts(TensorEmitter &emit, AttentionOp op, AttentionOp::Adaptor operands,
                                Type compute)
     : op(op), operands(operands), compute(compute) {
@@ -50,6 +74,7 @@ AttentionParts::AttentionParts(TensorEmitter &emit, AttentionOp op, AttentionOp:
   keys = emit.sizeOf({{key, 1}, {value, 1}});
   valueDim = emit.sizeOf({{value, 3}});
   group = emitGroup(emit, emit.sizeOf({{query, 2}}), *getConstantIntValue(keyHeads));
+  requireCaptures(emit, operands.getCaptures(), {batch, keyHeads, group, queries, keys});
   if (operands.getKvLen())
     RequireRangeOp::create(emit, operands.getKvLen(), emit.index(0), emit.asIndex(keys), "kv_len");
 }
@@ -150,14 +175,37 @@ static Positions emitPositions(TensorEmitter &body, Value kvLen, Value queries, 
   return at;
 }
 
+/// An element of a captured tensor; each index is the nearest one inside.
+static Value readCapture(TensorEmitter &body, tensor::ExtractOp op, const IRMapping &map) {
+  Value tensor = map.lookup(op.getTensor());
+  SmallVector<Value> indices;
+  for (auto [dim, index] : llvm::enumerate(op.getIndices())) {
+    Value extent = body.createOrFold<tensor::DimOp>(tensor, dim);
+    Value last = arith::SubIOp::create(body, extent, body.index(1));
+    Value inside = arith::MinSIOp::create(body, map.lookup(index), last);
+    indices.push_back(arith::MaxSIOp::create(body, inside, body.index(0)));
+  }
+  return tensor::ExtractOp::create(body, tensor, indices);
+}
+
 /// The result of the score region, whose f32 is computed in the type of `score`.
-static Scalar inlineScoreRegion(TensorEmitter &body, Region &region, Scalar score, Value head,
-                                const Positions &at) {
+static Scalar inlineScoreRegion(TensorEmitter &body, Region &region, ValueRange captures,
+                                Scalar score, Value head, const Positions &at) {
   Type compute = score.getType();
+  auto inCompute = [&](Value value) {
+    return value.getType().isF32() ? Value(body.scalar(value).to(compute)) : value;
+  };
   IRMapping map;
   Value batch = linalg::IndexOp::create(body, b);
-  map.map(region.getArguments(), ValueRange{score, batch, head, at.query, at.key});
+  SmallVector<Value> arguments{score, batch, head, at.query, at.key};
+  for (Value capture : captures)
+    arguments.push_back(inCompute(capture));
+  map.map(region.getArguments(), arguments);
   for (Operation &op : region.front().without_terminator()) {
+    if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
+      map.map(extract.getResult(), inCompute(readCapture(body, extract, map)));
+      continue;
+    }
     Type type = op.getResult(0).getType();
     if (auto constant = dyn_cast<arith::ConstantOp>(op); constant && type.isF32()) {
       double number = cast<FloatAttr>(constant.getValue()).getValueAsDouble();
@@ -250,7 +298,7 @@ Value heddle::emitMaskedScores(TensorEmitter &emit, const AttentionParts &parts)
     if (!op.getScore().empty()) {
       Value ofGroup = arith::MulIOp::create(body, linalg::IndexOp::create(body, h), group);
       Value head = arith::AddIOp::create(body, ofGroup, linalg::IndexOp::create(body, r));
-      s = inlineScoreRegion(body, op.getScore(), s, head, at);
+      s = inlineScoreRegion(body, op.getScore(), operands.getCaptures(), s, head, at);
     }
     if (terms.slope) {
       Scalar slope = body.scalar(terms.slope).to(compute);

@@ -26,6 +26,10 @@ struct AttentionParts {
 ///   s = scale q.k -> softcap -> score region -> alibi -> bias -> -inf where not visible.
 mlir::Value emitMaskedScores(TensorEmitter &emit, const AttentionParts &parts);
 
+/// States that captured tensors have elements where there are scores; `extents` are those of the scores.
+void requireCaptures(TensorEmitter &emit, mlir::ValueRange captures,
+                     llvm::ArrayRef<mlir::OpFoldResult> extents);
+
 } // namespace heddle
 
 #endif // HEDDLE_LIB_CONVERSION_ATTNTOLINALG_ATTENTIONSCORES_H

@@ -135,6 +135,23 @@ Value emitSinkMass(TensorEmitter &emit, const AttentionParts &parts, const Shape
   return emit.joinDims(mass, 1);
 }
 
+/// The weight of key 0 as the output has it, as [B, Hq, Lq] in f32; 0 without keys.
+Value emitFirstKeyMass(TensorEmitter &emit, const AttentionParts &parts, const Shape &rows,
+                       Value weights, Value inverse) {
+  Type f32 = emit.getF32Type();
+  Value first = emit.reduceLast(rows, parts.compute, 0.0, {{weights, {b, h, r, i, j}}},
+                                [](TensorEmitter &body, ArrayRef<Scalar> args) {
+                                  Value key = linalg::IndexOp::create(body, j);
+                                  Value isFirst = arith::CmpIOp::create(
+                                      body, arith::CmpIPredicate::eq, key, body.index(0));
+                                  return select(isFirst, args[0], args[1]);
+                                });
+  Value mass = emit.elementwise(
+      rows, f32, {perRow(first), perRow(inverse)},
+      [&](TensorEmitter &, ArrayRef<Scalar> args) { return (args[0] * args[1]).to(f32); });
+  return emit.joinDims(mass, 1);
+}
+
 struct AttentionToLinalg : AttnToLinalgPattern<AttentionOp> {
   using AttnToLinalgPattern::AttnToLinalgPattern;
 
@@ -180,6 +197,8 @@ struct AttentionToLinalg : AttnToLinalgPattern<AttentionOp> {
     addStatistic(op.getLse(), [&] { return emitLse(emit, parts, rows, maximum, sum); });
     addStatistic(op.getMaxLogit(), [&] { return emitMaxLogit(emit, rows, maximum); });
     addStatistic(op.getSinkMass(), [&] { return emitSinkMass(emit, parts, rows, maximum, sum); });
+    addStatistic(op.getFirstKeyMass(),
+                 [&] { return emitFirstKeyMass(emit, parts, rows, weights, inverse); });
     rewriter.replaceOp(op, results);
     return success();
   }

@@ -116,6 +116,9 @@ static bool isForFewQueries(const AttentionForm &form, int64_t blockKeys) {
   if (ShapedType::isDynamic(queries) || queries < 1 || queries > mostFewQueries ||
       ShapedType::isDynamic(form.heads) || ShapedType::isDynamic(form.keyHeads))
     return false;
+  // They have no place for captures, nor for a key that another chunk may have.
+  if (!form.captures.empty() || form.has(AttentionPart::FirstKeyMass))
+    return false;
   // Queries, scores, weights and accumulators of a group; keys as they are and transposed, values. All are f32, in whole vectors.
   auto padded = [](int64_t columns) { return llvm::alignTo(columns, 16); };
   int64_t keyColumns = padded(form.keyDim), valueColumns = padded(form.valueDim);
@@ -146,11 +149,13 @@ static ArrayRef<int64_t> blockHint(attn::AttentionOp op) {
 
 AttentionForm::AttentionForm(attn::AttentionOp op, const KernelTarget &target)
     : precision(target.f32Products) {
-  Value values[] = {op.getQuery(),  op.getKey(),   op.getValue(),    op.getBias(),
-                    op.getMask(),   op.getSinks(), op.getKvLen(),    op.getAlibiSlopes(),
-                    op.getOutput(), op.getLse(),   op.getMaxLogit(), op.getSinkMass()};
+  Value values[] = {op.getQuery(),       op.getKey(),   op.getValue(),    op.getBias(),
+                    op.getMask(),        op.getSinks(), op.getKvLen(),    op.getAlibiSlopes(),
+                    op.getOutput(),      op.getLse(),   op.getMaxLogit(), op.getSinkMass(),
+                    op.getFirstKeyMass()};
   for (auto [type, value] : llvm::zip_equal(types, values))
     type = value ? cast<RankedTensorType>(value.getType()) : nullptr;
+  llvm::append_range(captures, op.getCaptures().getTypes());
   keyDim = type(Part::Query).getDimSize(3);
   if (ShapedType::isDynamic(keyDim))
     keyDim = type(Part::Key).getDimSize(3);
@@ -219,9 +224,15 @@ Type AttentionForm::weightType() const {
 SmallVector<Type> AttentionForm::argumentTypes() const {
   SmallVector<Type> arguments;
   for (auto [part, type] : llvm::enumerate(types)) {
-    // Scalars stand between what is loaded and what is stored.
-    if (hasAddedKeys && Part(part) == Part::Output)
-      arguments.push_back(IndexType::get(this->type(Part::Query).getContext()));
+    if (Part(part) == Part::Output) {
+      auto isTensor = llvm::IsaPred<RankedTensorType>;
+      for (Type capture : llvm::make_filter_range(captures, isTensor))
+        arguments.push_back(tile::getKernelArgumentType(capture));
+      // Scalars stand between what is loaded and what is stored.
+      if (hasAddedKeys)
+        arguments.push_back(IndexType::get(this->type(Part::Query).getContext()));
+      llvm::copy_if(captures, std::back_inserter(arguments), std::not_fn(isTensor));
+    }
     if (type)
       arguments.push_back(tile::getKernelArgumentType(type));
   }
@@ -247,6 +258,8 @@ Attribute AttentionForm::key() const {
   parts.push_back(builder.getDenseF64ArrayAttr({scale, softcap.value_or(0)}));
   if (score)
     parts.push_back(scoreRegionKey(*score));
+  for (Type capture : captures)
+    parts.push_back(TypeAttr::get(tile::getKernelArgumentType(capture)));
   return builder.getArrayAttr(parts);
 }
 

@@ -22,9 +22,10 @@ enum class AttentionPart {
   Output,
   Lse,
   MaxLogit,
-  SinkMass
+  SinkMass,
+  FirstKeyMass
 };
-constexpr unsigned numAttentionParts = 12;
+constexpr unsigned numAttentionParts = 13;
 
 /// Larger head dimensions have no block sizes.
 constexpr int64_t largestHeadDim = 576;
@@ -59,6 +60,8 @@ struct AttentionForm {
   mlir::Attribute key() const;
 
   std::array<mlir::RankedTensorType, numAttentionParts> types;
+  /// What the score region uses, in the order of the operands. Kernels take captured tensors and scalars behind the other operands.
+  llvm::SmallVector<mlir::Type> captures;
   int64_t keyDim, valueDim;
   /// Rows of the tiles of queries and of keys.
   int64_t blockQueries, blockKeys;

@@ -18,6 +18,7 @@
 #include "AttentionScores.h"
 #include "AttentionSoftmax.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include <limits>
 
 using namespace mlir;
 using namespace heddle;
@@ -63,6 +64,9 @@ private:
   KeyRange visibleKeys();
   RunningSoftmax visit(Index begin, Index end, KeyBlock kind, const RunningSoftmax &before);
   RunningSoftmax step(Index key, KeyBlock kind, const RunningSoftmax &before);
+  Tile keyScores(Index key, KeyBlock kind);
+  Tile load(Value rows, Index key, KeyBlock kind, int64_t dim, int64_t columns);
+  Tile firstKeyScores(const RunningSoftmax &after);
   void store(const RunningSoftmax &after);
 
   Value rowsOf(Part part, Index head, Index extent, int64_t columns) {
@@ -83,15 +87,26 @@ private:
 /// The last block of queries comes first: with a causal mask it has the most keys.
 AttentionBlock AttentionKernel::locate(ValueRange arguments) {
   std::array<Value, numAttentionParts> parts;
+  SmallVector<Value> captures(form.captures.size());
+  auto next = [&] {
+    Value argument = arguments.front();
+    arguments = arguments.drop_front();
+    return argument;
+  };
+  auto takeCaptures = [&](bool areTensors) {
+    for (auto [type, capture] : llvm::zip_equal(form.captures, captures))
+      if (isa<RankedTensorType>(type) == areTensors)
+        capture = next();
+  };
   for (auto [number, part] : llvm::enumerate(parts)) {
-    if (form.hasAddedKeys && Part(number) == Part::Output) {
-      added = arguments.front();
-      arguments = arguments.drop_front();
+    if (Part(number) == Part::Output) {
+      takeCaptures(/*areTensors=*/true);
+      if (form.hasAddedKeys)
+        added = next();
+      takeCaptures(/*areTensors=*/false);
     }
-    if (form.types[number]) {
-      part = arguments.front();
-      arguments = arguments.drop_front();
-    }
+    if (form.types[number])
+      part = next();
   }
   auto dim = [&](Part part, int64_t which) { return emit.dim(parts[unsigned(part)], which); };
 
@@ -123,7 +138,8 @@ AttentionBlock AttentionKernel::locate(ValueRange arguments) {
           firstQuery,
           shift + firstQuery,
           shift + endQuery - 1,
-          globalEnd};
+          globalEnd,
+          captures};
 }
 
 KeyRange AttentionKernel::visibleKeys() {
@@ -158,18 +174,42 @@ RunningSoftmax AttentionKernel::visit(Index begin, Index end, KeyBlock kind,
   return stateOf(loop.getResults());
 }
 
-RunningSoftmax AttentionKernel::step(Index key, KeyBlock kind, const RunningSoftmax &before) {
-  auto load = [&](Value rows, int64_t dim, int64_t columns) {
-    bool padded = scores.mayLackKeys(kind) || columns != dim;
-    return emit.load(rows, {key, zero}, {form.blockKeys, columns}, padded);
-  };
-  Tile keyTile = load(keyRows, form.keyDim, form.keyColumns);
+/// A block of keys or values.
+Tile AttentionKernel::load(Value rows, Index key, KeyBlock kind, int64_t dim, int64_t columns) {
+  bool padded = scores.mayLackKeys(kind) || columns != dim;
+  return emit.load(rows, {key, zero}, {form.blockKeys, columns}, padded);
+}
+
+Tile AttentionKernel::keyScores(Index key, KeyBlock kind) {
+  Tile keyTile = load(keyRows, key, kind, form.keyDim, form.keyColumns);
   Tile products =
       emit.dotTransposed(emit.tile(queries), keyTile.to(form.scoreType()),
                          emit.filled({form.blockQueries, form.blockKeys}, 0.0), form.precision);
-  Tile s = scores.apply(products, key, kind);
-  return softmax.add(before, s, scores.factor(),
-                     [&] { return load(valueRows, form.valueDim, form.valueColumns); });
+  return scores.apply(products, key, kind);
+}
+
+RunningSoftmax AttentionKernel::step(Index key, KeyBlock kind, const RunningSoftmax &before) {
+  return softmax.add(before, keyScores(key, kind), scores.factor(), [&] {
+    return load(valueRows, key, kind, form.valueDim, form.valueColumns);
+  });
+}
+
+/// The scores of key 0, scaled like the maximum; -inf where it is hidden. A block of keys is computed once more, so that the loops carry
+/// nothing for it; by a loop of at most one trip, since there may be no key.
+Tile AttentionKernel::firstKeyScores(const RunningSoftmax &after) {
+  constexpr double hidden = -std::numeric_limits<double>::infinity();
+  auto loop = scf::ForOp::create(emit, emit.index(0), min(block.keys, emit.index(1)),
+                                 emit.index(form.blockKeys),
+                                 ValueRange(after.maximum.constant(hidden)));
+  {
+    OpBuilder::InsertionGuard guard(emit);
+    emit.setInsertionPointToStart(loop.getBody());
+    Tile s = keyScores(emit.index(loop.getInductionVar()), KeyBlock::Any);
+    ArrayRef<int64_t> shape = s.getType().getShape();
+    Tile isFirst = atMost(emit.iota(shape, 1, emit.index(0)), emit.splat(emit.index(0), shape));
+    scf::YieldOp::create(emit, ValueRange(emit.rowMax(select(isFirst, s, s.constant(hidden)))));
+  }
+  return emit.tile(loop.getResult(0)) * scores.factor();
 }
 
 void AttentionKernel::store(const RunningSoftmax &after) {
@@ -177,7 +217,7 @@ void AttentionKernel::store(const RunningSoftmax &after) {
   if (form.has(Part::Sinks))
     sinks = emit.loadSplat(block[Part::Sinks], ValueRange(block.head), form.blockQueries)
                 .to(emit.getF32Type());
-  softmax.finish(after, sinks, [&](Part part, Tile rows) {
+  auto storePart = [&](Part part, Tile rows) {
     if (part == Part::Output) {
       Value view = rowsOf(part, block.head, block.queries, form.valueDim);
       tile::StoreOp::create(emit, rows, view, ValueRange{block.firstQuery, zero});
@@ -186,7 +226,8 @@ void AttentionKernel::store(const RunningSoftmax &after) {
     Value view = tile::ViewOp::create(emit, block[part], ValueRange{block.batch, block.head},
                                       ArrayRef<int64_t>{2});
     tile::StoreOp::create(emit, rows, view, ValueRange(block.firstQuery));
-  });
+  };
+  softmax.finish(after, sinks, storePart, [&] { return firstKeyScores(after); });
 }
 
 /// For each head, 2 (dk + dv) for each query and key that lengths and positions do not part; a mask is data.

@@ -132,7 +132,9 @@ Tile AttentionScores::apply(Tile products, Index key, KeyBlock kind) {
   if (form.score) {
     Tile query = positions(block.firstPosition), keys = emit.iota(shape, 1, key);
     Value head = rows == ScoreRows::Heads ? Value(emit.iota(shape, 0, block.head)) : block.head;
-    s = emitScoreRegion(emit, *form.score, s, {s, block.batch, head, query, keys});
+    SmallVector<Value> arguments{s, block.batch, head, query, keys};
+    llvm::append_range(arguments, block.captures);
+    s = emitScoreRegion(emit, *form.score, s, arguments);
   }
   if (form.has(AttentionPart::AlibiSlopes))
     s = s - loadSlopes() * distances(key);

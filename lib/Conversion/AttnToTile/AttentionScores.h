@@ -23,6 +23,7 @@ struct AttentionBlock {
   Index firstPosition, lastPosition;
   /// The end of the global keys that are left of the window of all queries; none if there are no global keys.
   std::optional<Index> globalEnd;
+  llvm::SmallVector<mlir::Value> captures = {}; ///< memrefs and scalars
 };
 
 /// Where a block of keys is: before globalEnd, at the left end of a window, where all queries see all of it, or behind that; or anywhere.

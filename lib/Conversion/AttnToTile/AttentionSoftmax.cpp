@@ -7,6 +7,7 @@
 //     a   = 2^(m - m')                           exactly 1 where the maximum stays
 //     acc = a acc + w V     l = a l + rowsum(w)     m = m'
 //   O   = acc / (l + 2^(sink - m))     lse = ln2 m + ln l     max = ln2 m     sink mass = 2^(sink - m) / (l + 2^(sink - m))
+//   first key mass = 2^(factor s_0 - m) / (l + 2^(sink - m))
 //
 // m starts from the lowest finite number, which a row keeps that has seen no key, or only scores of -inf. With -inf there would be
 // -inf - -inf: so w = 2^(-inf - m') = 0 and a = 1 for such a row, and a = 0 when its first key comes, without a case for them.
@@ -92,7 +93,8 @@ static Tile sinkMass(const SinkTerms &terms) {
 }
 
 void AttentionSoftmax::finish(const RunningSoftmax &after, std::optional<Tile> logits,
-                              llvm::function_ref<void(AttentionPart, Tile)> store) {
+                              llvm::function_ref<void(AttentionPart, Tile)> store,
+                              llvm::function_ref<Tile()> firstKey) {
   std::optional<SinkTerms> terms;
   if (logits)
     terms.emplace(after, *logits);
@@ -107,4 +109,6 @@ void AttentionSoftmax::finish(const RunningSoftmax &after, std::optional<Tile> l
           select(equal(m, noMaximum), m.constant(-infinity), m * llvm::numbers::ln2));
   if (form.has(Part::SinkMass))
     store(Part::SinkMass, sinkMass(*terms));
+  if (form.has(Part::FirstKeyMass))
+    store(Part::FirstKeyMass, exp2(firstKey() - m) * inverseDenominator(after, terms));
 }

@@ -29,9 +29,11 @@ public:
   /// After the keys of two disjoint sets.
   RunningSoftmax merge(const RunningSoftmax &a, const RunningSoftmax &b);
 
-  /// Hands over the output and each statistic that the form has. `logits` are the sinks of the rows, f32, where there are sinks.
+  /// Hands over the output and each statistic that the form has. `logits` are the sinks of the rows, f32, where there are sinks;
+  /// `firstKey` computes the scores of key 0, scaled like the maximum, where their weight is asked for.
   void finish(const RunningSoftmax &after, std::optional<Tile> logits,
-              llvm::function_ref<void(AttentionPart, Tile)> store);
+              llvm::function_ref<void(AttentionPart, Tile)> store,
+              llvm::function_ref<Tile()> firstKey = nullptr);
 
 private:
   TileEmitter &emit;

@@ -1,5 +1,6 @@
 //===- AttentionToTile.cpp - softmax attention as a dispatch --------------===//
 
+#include "../AttnToLinalg/AttentionScores.h"
 #include "AttentionKernel.h"
 #include "DecodeKernel.h"
 #include "Patterns.h"
@@ -52,6 +53,10 @@ public:
     for (ArrayRef<NamedDim> group : {batch, queries, heads, keys, keyHeads, keyDims})
       requireEqual(group);
     requireGroups();
+    TensorEmitter emitter(b.getLoc(), b);
+    requireCaptures(
+        emitter, op.getCaptures(),
+        {extent(query), extent(at(query, 2)), extent(at(query, 1)), extent(at(key, 1))});
     if (!lengths)
       return;
     Value least = index(0), most = extent(at(key, 1));
@@ -144,10 +149,13 @@ struct AttentionToTile : OpRewritePattern<AttentionOp> {
       return success();
     }
     SmallVector<Value> ins;
-    for (Value operand : op->getOperands())
+    for (Value operand : op->getOperands().drop_back(op.getCaptures().size()))
       ins.push_back(operand == op.getKvLen() ? lengths : operand);
+    auto isTensor = [](Value capture) { return isa<RankedTensorType>(capture.getType()); };
+    llvm::copy_if(op.getCaptures(), std::back_inserter(ins), isTensor);
     if (added)
       ins.push_back(added);
+    llvm::copy_if(op.getCaptures(), std::back_inserter(ins), std::not_fn(isTensor));
     tile::KernelOp kernel = kernels.lookupOrBuild(
         form.key(), rewriter, [&] { return buildAttentionKernel(rewriter, op.getLoc(), form); });
     // As many programs as blocks of queries in all heads of the batch.

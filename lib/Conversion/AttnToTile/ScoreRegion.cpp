@@ -2,12 +2,14 @@
 //
 //   1. Each value of the region becomes a scalar, if it depends on batch and head only, or a tile.
 //   2. An operation on scalars is the same operation. With a tile among its operands it is one on tiles, where the scalars are repeated.
-//   3. An index is an index as a scalar and an i32 in a tile, so a cast between the two changes nothing in a tile.
+//   3. A captured tensor is a memref, of which an element is loaded, or those that a tile of indices names.
+//   4. An index is an index as a scalar and an i32 in a tile, so a cast between the two changes nothing in a tile.
 //
 //===----------------------------------------------------------------------===//
 
 #include "ScoreRegion.h"
 #include "heddle/Dialect/Attn/Attn.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
 
@@ -45,7 +47,9 @@ public:
   Value run(Region &region, ValueRange arguments) {
     values.map(region.getArguments(), arguments);
     for (Operation &op : region.front().without_terminator()) {
-      if (llvm::none_of(op.getOperands(), [&](Value operand) { return isTile(operand); }))
+      if (auto extract = dyn_cast<tensor::ExtractOp>(op))
+        values.map(extract.getResult(), read(extract));
+      else if (llvm::none_of(op.getOperands(), [&](Value operand) { return isTile(operand); }))
         emit.clone(op, values);
       else
         values.map(op.getResult(0), onTiles(op));
@@ -67,6 +71,19 @@ private:
     if (known.getType().isIndex())
       return emit.splat(emit.index(known), shape);
     return tensor::SplatOp::create(emit, tileType(known.getType()), known);
+  }
+
+  /// Each index is the nearest one inside.
+  Value read(tensor::ExtractOp op) {
+    Value memref = values.lookup(op.getTensor());
+    SmallVector<Value> indices;
+    for (Value index : op.getIndices())
+      indices.push_back(values.lookup(index));
+    if (llvm::any_of(op.getIndices(), [&](Value index) { return isTile(index); }))
+      return tile::GatherOp::create(emit, tileType(op.getType()), memref, indices);
+    for (auto [dim, index] : llvm::enumerate(indices))
+      index = max(min(emit.index(index), emit.dim(memref, dim) - 1), 0);
+    return memref::LoadOp::create(emit, memref, indices);
   }
 
   Value onTiles(Operation &op) {

@@ -10,8 +10,8 @@ namespace heddle {
 /// Equal for regions that compute the same in the same order.
 mlir::Attribute scoreRegionKey(mlir::Region &region);
 
-/// The region's result for all scores of a tile. An argument is a tile of the shape of `scores` (i32 for an index), or a scalar that is
-/// the same for all of them.
+/// The region's result for all scores of a tile. An argument is a tile of the shape of `scores` (i32 for an index), a scalar that is
+/// the same for all of them, or a memref for a captured tensor.
 Tile emitScoreRegion(TileEmitter &emit, mlir::Region &region, Tile scores,
                      mlir::ValueRange arguments);
 

@@ -113,9 +113,10 @@ void LayerBuilder::attention(Value x, Value keyCache, Value valueCache, BlockRes
   auto attention = attn::AttentionOp::create(
       builder, tensors.loc, query, result.keyCache, result.valueCache, /*bias=*/Value(),
       /*mask=*/Value(), /*sinks=*/Value(), call.keyValueLengths, /*alibi_slopes=*/Value(),
-      /*causal=*/builder.getUnitAttr(), window,
+      /*captures=*/ValueRange(), /*causal=*/builder.getUnitAttr(), window,
       /*global_keys=*/IntegerAttr(), /*softcap=*/FloatAttr(), /*scale=*/FloatAttr(),
-      /*return_lse=*/UnitAttr(), /*return_max=*/UnitAttr(), /*return_sink_mass=*/UnitAttr());
+      /*return_lse=*/UnitAttr(), /*return_max=*/UnitAttr(), /*return_sink_mass=*/UnitAttr(),
+      /*return_first_key_mass=*/UnitAttr());
   result.attention = linear(tensors.mergeHeads(attention.getOutput()), "self_attn.o_proj");
 }
 

@@ -34,7 +34,7 @@ func.func @keys(%q: tensor<?x?x8x64xf32>, %k: tensor<?x7x4x64xf32>, %v: tensor<?
 
 func.func @rank(%q: tensor<?x8x64xf32>, %k: tensor<?x?x4x64xf32>) {
   // expected-error @below {{'attn.attention' op operand #0 must be 4D tensor of 16-bit float or bfloat16 type or 32-bit float or 64-bit float values, but got 'tensor<?x8x64xf32>'}}
-  %o = "attn.attention"(%q, %k, %k) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>}> ({}) : (tensor<?x8x64xf32>, tensor<?x?x4x64xf32>, tensor<?x?x4x64xf32>) -> tensor<?x?x8x64xf32>
+  %o = "attn.attention"(%q, %k, %k) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0>}> ({}) : (tensor<?x8x64xf32>, tensor<?x?x4x64xf32>, tensor<?x?x4x64xf32>) -> tensor<?x?x8x64xf32>
   return
 }
 
@@ -158,7 +158,7 @@ func.func @score_arguments(%q: tensor<2x5x8x64xf32>) {
 
 func.func @score_types(%q: tensor<2x5x8x64xf32>) {
   // expected-error @below {{'attn.attention' op expected the score region to have arguments ('f32', 'index', 'index', 'index', 'index'), got ('f32', 'i32')}}
-  %o = "attn.attention"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>}> ({
+  %o = "attn.attention"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0>}> ({
   ^bb0(%s: f32, %j: i32):
     "attn.yield"(%s) : (f32) -> ()
   }) : (tensor<2x5x8x64xf32>, tensor<2x5x8x64xf32>, tensor<2x5x8x64xf32>) -> tensor<2x5x8x64xf32>
@@ -179,7 +179,7 @@ func.func @score_end(%q: tensor<2x5x8x64xf32>) {
 
 func.func @score_type(%q: tensor<2x5x8x64xf32>) {
   %o = attn.attention %q, %q, %q : (tensor<2x5x8x64xf32>, tensor<2x5x8x64xf32>, tensor<2x5x8x64xf32>) -> tensor<2x5x8x64xf32> score(%s, %b, %h, %p, %j) {
-    // expected-error @below {{'arith.extf' op can't be in a score region: expected arith or math on f32, i1, i32 and index, and no bitcast}}
+    // expected-error @below {{'arith.extf' op can't be in a score region: expected arith or math on f32, f16, bf16, i1, i32, i64 and index, and no bitcast; or tensor.extract of a capture}}
     %t = arith.extf %s : f32 to f64
     attn.yield %s : f32
   }
@@ -224,5 +224,56 @@ func.func @score_capture(%q: tensor<2x5x8x64xf32>, %x: f32) {
 func.func @global_keys(%q: tensor<2x5x8x64xf32>) {
   // expected-error @below {{'attn.attention' op expected global_keys to be >= 1, got -3}}
   %o = attn.attention %q, %q, %q {window = array<i64: 2, 0>, global_keys = -3 : i64} : (tensor<2x5x8x64xf32>, tensor<2x5x8x64xf32>, tensor<2x5x8x64xf32>) -> tensor<2x5x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @captures_without_region(%q: tensor<2x5x8x64xf32>, %x: f32) {
+  // expected-error @below {{'attn.attention' op expected a score region, which uses its 1 captures}}
+  %o = attn.attention %q, %q, %q captures(%x : f32) : (tensor<2x5x8x64xf32>, tensor<2x5x8x64xf32>, tensor<2x5x8x64xf32>) -> tensor<2x5x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @captures_count(%q: tensor<2x5x8x64xf32>, %x: f32) {
+  // expected-error @below {{expected 6 arguments (score, batch, head, query, key, and 1 captures), got 5}}
+  %o = attn.attention %q, %q, %q captures(%x : f32) : (tensor<2x5x8x64xf32>, tensor<2x5x8x64xf32>, tensor<2x5x8x64xf32>) -> tensor<2x5x8x64xf32> score(%s, %b, %h, %p, %j) {
+    attn.yield %s : f32
+  }
+  return
+}
+
+// -----
+
+func.func @capture_type(%q: tensor<2x5x8x64xf32>, %x: tensor<3xf64>) {
+  // expected-error @below {{'attn.attention' op operand #3 must be variadic of}}
+  %o = attn.attention %q, %q, %q captures(%x : tensor<3xf64>) : (tensor<2x5x8x64xf32>, tensor<2x5x8x64xf32>, tensor<2x5x8x64xf32>) -> tensor<2x5x8x64xf32> score(%s, %b, %h, %p, %j, %y) {
+    attn.yield %s : f32
+  }
+  return
+}
+
+// -----
+
+func.func @capture_empty(%q: tensor<2x5x8x64xf32>, %x: tensor<?x0xf32>) {
+  // expected-error @below {{'attn.attention' op expected capture 0 to have elements, got 'tensor<?x0xf32>'}}
+  %o = attn.attention %q, %q, %q captures(%x : tensor<?x0xf32>) : (tensor<2x5x8x64xf32>, tensor<2x5x8x64xf32>, tensor<2x5x8x64xf32>) -> tensor<2x5x8x64xf32> score(%s, %b, %h, %p, %j, %y) {
+    attn.yield %s : f32
+  }
+  return
+}
+
+// -----
+
+// Only captures are tensors in a region.
+func.func @capture_made_inside(%q: tensor<2x5x8x64xf32>) {
+  %o = attn.attention %q, %q, %q : (tensor<2x5x8x64xf32>, tensor<2x5x8x64xf32>, tensor<2x5x8x64xf32>) -> tensor<2x5x8x64xf32> score(%s, %b, %h, %p, %j) {
+    // expected-error @below {{'arith.constant' op can't be in a score region}}
+    %t = arith.constant dense<1.0> : tensor<4xf32>
+    %x = tensor.extract %t[%j] : tensor<4xf32>
+    attn.yield %x : f32
+  }
   return
 }

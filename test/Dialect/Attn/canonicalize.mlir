@@ -82,6 +82,22 @@ func.func @unused_statistics(%q: tensor<1x5x2x8xf32>, %sinks: tensor<2xf32>) -> 
   return %o, %max : tensor<1x5x2x8xf32>, tensor<1x2x5xf32>
 }
 
+// CHECK-LABEL: func.func @unused_captures
+func.func @unused_captures(%q: tensor<1x5x2x8xf32>, %x: tensor<2xf32>, %y: f32, %z: i32) -> (tensor<1x5x2x8xf32>, tensor<1x5x2x8xf32>, tensor<1x2x5xf32>) {
+  // CHECK: attn.attention {{.*}} captures(%arg2 : f32) : {{.*}} score(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %[[Y:.*]]) {
+  // CHECK-NEXT: arith.addf %{{.*}}, %[[Y]] : f32
+  %0 = attn.attention %q, %q, %q captures(%x, %y, %z : tensor<2xf32>, f32, i32) : (tensor<1x5x2x8xf32>, tensor<1x5x2x8xf32>, tensor<1x5x2x8xf32>) -> tensor<1x5x2x8xf32> score(%s, %b, %h, %p, %j, %u, %v, %w) {
+    %t = arith.addf %s, %v : f32
+    attn.yield %t : f32
+  }
+  // Without its region it has none; statistics stay.
+  // CHECK: attn.attention %arg0, %arg0, %arg0 {return_first_key_mass}
+  %1, %lse, %first = attn.attention %q, %q, %q captures(%x : tensor<2xf32>) {return_first_key_mass, return_lse} : (tensor<1x5x2x8xf32>, tensor<1x5x2x8xf32>, tensor<1x5x2x8xf32>) -> (tensor<1x5x2x8xf32>, tensor<1x2x5xf32>, tensor<1x2x5xf32>) score(%s, %b, %h, %p, %j, %u) {
+    attn.yield %s : f32
+  }
+  return %0, %1, %first : tensor<1x5x2x8xf32>, tensor<1x5x2x8xf32>, tensor<1x2x5xf32>
+}
+
 // CHECK-LABEL: func.func @rope
 func.func @rope(%x: tensor<1x5x2x8xf32>, %p: tensor<5xi32>) -> (tensor<1x5x2x8xf32>, tensor<1x5x2x8xf32>) {
   // CHECK: attn.rope %{{.*}}, %{{.*}} {theta = 1.000000e+04 : f64}

@@ -32,13 +32,27 @@ func.func @attention_clauses(%q: tensor<2x5x6x16xbf16>, %k: tensor<2x9x2x16xf16>
 
 // CHECK-LABEL: func.func @attention_statistics
 func.func @attention_statistics(%q: tensor<2x5x6x16xf32>, %sinks: tensor<6xf32>)
-    -> (tensor<2x5x6x16xf32>, tensor<2x6x5xf32>, tensor<2x6x5xf32>, tensor<2x6x5xf32>) {
-  // CHECK: %output, %lse, %max, %sink_mass = attn.attention {{.*}} {return_lse, return_max, return_sink_mass}
-  // CHECK-SAME: -> (tensor<2x5x6x16xf32>, tensor<2x6x5xf32>, tensor<2x6x5xf32>, tensor<2x6x5xf32>)
-  %o, %lse, %max, %mass = attn.attention %q, %q, %q sinks(%sinks : tensor<6xf32>) {return_sink_mass, return_max, return_lse}
+    -> (tensor<2x5x6x16xf32>, tensor<2x6x5xf32>, tensor<2x6x5xf32>, tensor<2x6x5xf32>, tensor<2x6x5xf32>) {
+  // CHECK: %output, %lse, %max, %sink_mass, %first_key_mass = attn.attention {{.*}} {return_first_key_mass, return_lse, return_max, return_sink_mass}
+  // CHECK-SAME: -> (tensor<2x5x6x16xf32>, tensor<2x6x5xf32>, tensor<2x6x5xf32>, tensor<2x6x5xf32>, tensor<2x6x5xf32>)
+  %o, %lse, %max, %mass, %first = attn.attention %q, %q, %q sinks(%sinks : tensor<6xf32>) {return_sink_mass, return_first_key_mass, return_max, return_lse}
       : (tensor<2x5x6x16xf32>, tensor<2x5x6x16xf32>, tensor<2x5x6x16xf32>)
-      -> (tensor<2x5x6x16xf32>, tensor<2x6x5xf32>, tensor<2x6x5xf32>, tensor<2x6x5xf32>)
-  return %o, %lse, %max, %mass : tensor<2x5x6x16xf32>, tensor<2x6x5xf32>, tensor<2x6x5xf32>, tensor<2x6x5xf32>
+      -> (tensor<2x5x6x16xf32>, tensor<2x6x5xf32>, tensor<2x6x5xf32>, tensor<2x6x5xf32>, tensor<2x6x5xf32>)
+  return %o, %lse, %max, %mass, %first : tensor<2x5x6x16xf32>, tensor<2x6x5xf32>, tensor<2x6x5xf32>, tensor<2x6x5xf32>, tensor<2x6x5xf32>
+}
+
+// CHECK-LABEL: func.func @attention_captures
+func.func @attention_captures(%q: tensor<2x5x6x16xf32>, %ids: tensor<2x?xi32>, %n: index) -> tensor<2x5x6x16xf32> {
+  // CHECK: attn.attention %{{.*}}, %{{.*}}, %{{.*}} captures(%{{.*}}, %{{.*}} : index, tensor<2x?xi32>) : {{.*}} score(%score, %batch, %head, %query, %key, %[[N:.*]], %[[IDS:.*]]) {
+  // CHECK-NEXT: %[[ID:.*]] = tensor.extract %[[IDS]][%batch, %[[N]]] : tensor<2x?xi32>
+  %o = attn.attention %q, %q, %q captures(%n, %ids : index, tensor<2x?xi32>) : (tensor<2x5x6x16xf32>, tensor<2x5x6x16xf32>, tensor<2x5x6x16xf32>) -> tensor<2x5x6x16xf32>
+      score(%s, %b, %h, %p, %j, %m, %t) {
+    %id = tensor.extract %t[%b, %m] : tensor<2x?xi32>
+    %x = arith.sitofp %id : i32 to f32
+    %r = arith.addf %s, %x : f32
+    attn.yield %r : f32
+  }
+  return %o : tensor<2x5x6x16xf32>
 }
 
 // CHECK-LABEL: func.func @attention_global_keys

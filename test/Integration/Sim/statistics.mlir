@@ -9,10 +9,10 @@
 // DEFINE: %{dims} =
 // DEFINE: %{limit} =
 // DEFINE: %{same} = heddle-run %t/reference.so --entry %{entry} --random 20 %{dims} --output o=%t/o.npy --output lse=%t/lse.npy \
-// DEFINE:   --output max=%t/max.npy --output mass=%t/mass.npy
+// DEFINE:   --output max=%t/max.npy --output mass=%t/mass.npy --output first=%t/first.npy
 // DEFINE: %{on} =
 // DEFINE: %{check} = heddle-run %t/m.so --entry %{entry} --random 20 %{dims} --target=%{on} --verify o=%t/o.npy --verify lse=%t/lse.npy \
-// DEFINE:   --verify max=%t/max.npy --verify mass=%t/mass.npy --rtol %{limit} --output o=%t/with.npy && \
+// DEFINE:   --verify max=%t/max.npy --verify mass=%t/mass.npy --verify first=%t/first.npy --rtol %{limit} --output o=%t/with.npy && \
 // DEFINE:   heddle-run %t/m.so --entry %{plain} --random 20 %{dims} --target=%{on} --output o=%t/without.npy && cmp %t/with.npy %t/without.npy
 
 // REDEFINE: %{entry} = statistics
@@ -41,11 +41,11 @@
 // RUN: python3 %S/inputs/check_rows.py %t 40 1 0
 // REDEFINE: %{on} = cpu
 // RUN: %{check}
-// RUN: heddle-run %t/m.so --entry extreme --random 20 %{dims} --target=cpu --output lse=%t/lse.npy --output max=%t/max.npy --output mass=%t/mass.npy
+// RUN: heddle-run %t/m.so --entry extreme --random 20 %{dims} --target=cpu --output lse=%t/lse.npy --output max=%t/max.npy --output mass=%t/mass.npy --output first=%t/first.npy
 // RUN: python3 %S/inputs/check_rows.py %t 40 1 0
 // REDEFINE: %{on} = sim-sm_80
 // RUN: %{check}
-// RUN: heddle-run %t/m.so --entry extreme --random 20 %{dims} --target=sim-sm_80 --output lse=%t/lse.npy --output max=%t/max.npy --output mass=%t/mass.npy
+// RUN: heddle-run %t/m.so --entry extreme --random 20 %{dims} --target=sim-sm_80 --output lse=%t/lse.npy --output max=%t/max.npy --output mass=%t/mass.npy --output first=%t/first.npy
 // RUN: python3 %S/inputs/check_rows.py %t 40 1 0
 
 // REDEFINE: %{entry} = half
@@ -61,23 +61,23 @@
 func.func @statistics(%q: tensor<?x?x4x64xf32> {heddle.dims = ["B", "L", "", ""]}, %k: tensor<?x?x2x64xf32> {heddle.dims = ["B", "S", "", ""]}, %v: tensor<?x?x2x64xf32>,
     %sinks: tensor<4xf32>)
     -> (tensor<?x?x4x64xf32> {heddle.name = "o"}, tensor<?x4x?xf32> {heddle.name = "lse"},
-        tensor<?x4x?xf32> {heddle.name = "max"}, tensor<?x4x?xf32> {heddle.name = "mass"}) {
-  %o, %lse, %max, %mass = attn.attention %q, %k, %v sinks(%sinks : tensor<4xf32>)
-      {causal, window = array<i64: 40, 0>, softcap = 2.0, return_lse, return_max, return_sink_mass}
+        tensor<?x4x?xf32> {heddle.name = "max"}, tensor<?x4x?xf32> {heddle.name = "mass"}, tensor<?x4x?xf32> {heddle.name = "first"}) {
+  %o, %lse, %max, %mass, %first = attn.attention %q, %k, %v sinks(%sinks : tensor<4xf32>)
+      {causal, window = array<i64: 40, 0>, softcap = 2.0, return_lse, return_max, return_sink_mass, return_first_key_mass}
       : (tensor<?x?x4x64xf32>, tensor<?x?x2x64xf32>, tensor<?x?x2x64xf32>)
-      -> (tensor<?x?x4x64xf32>, tensor<?x4x?xf32>, tensor<?x4x?xf32>, tensor<?x4x?xf32>)
-  return %o, %lse, %max, %mass : tensor<?x?x4x64xf32>, tensor<?x4x?xf32>, tensor<?x4x?xf32>, tensor<?x4x?xf32>
+      -> (tensor<?x?x4x64xf32>, tensor<?x4x?xf32>, tensor<?x4x?xf32>, tensor<?x4x?xf32>, tensor<?x4x?xf32>)
+  return %o, %lse, %max, %mass, %first : tensor<?x?x4x64xf32>, tensor<?x4x?xf32>, tensor<?x4x?xf32>, tensor<?x4x?xf32>, tensor<?x4x?xf32>
 }
 
 func.func @extreme(%q: tensor<?x?x4x64xf32> {heddle.dims = ["B", "L", "", ""]}, %k: tensor<?x?x2x64xf32> {heddle.dims = ["B", "S", "", ""]}, %v: tensor<?x?x2x64xf32>)
     -> (tensor<?x?x4x64xf32> {heddle.name = "o"}, tensor<?x4x?xf32> {heddle.name = "lse"},
-        tensor<?x4x?xf32> {heddle.name = "max"}, tensor<?x4x?xf32> {heddle.name = "mass"}) {
+        tensor<?x4x?xf32> {heddle.name = "max"}, tensor<?x4x?xf32> {heddle.name = "mass"}, tensor<?x4x?xf32> {heddle.name = "first"}) {
   %sinks = arith.constant dense<[0x7F800000, 0xFF800000, 1.0, -2.0]> : tensor<4xf32>
-  %o, %lse, %max, %mass = attn.attention %q, %k, %v sinks(%sinks : tensor<4xf32>)
-      {causal, window = array<i64: 40, 0>, softcap = 2.0, return_lse, return_max, return_sink_mass}
+  %o, %lse, %max, %mass, %first = attn.attention %q, %k, %v sinks(%sinks : tensor<4xf32>)
+      {causal, window = array<i64: 40, 0>, softcap = 2.0, return_lse, return_max, return_sink_mass, return_first_key_mass}
       : (tensor<?x?x4x64xf32>, tensor<?x?x2x64xf32>, tensor<?x?x2x64xf32>)
-      -> (tensor<?x?x4x64xf32>, tensor<?x4x?xf32>, tensor<?x4x?xf32>, tensor<?x4x?xf32>)
-  return %o, %lse, %max, %mass : tensor<?x?x4x64xf32>, tensor<?x4x?xf32>, tensor<?x4x?xf32>, tensor<?x4x?xf32>
+      -> (tensor<?x?x4x64xf32>, tensor<?x4x?xf32>, tensor<?x4x?xf32>, tensor<?x4x?xf32>, tensor<?x4x?xf32>)
+  return %o, %lse, %max, %mass, %first : tensor<?x?x4x64xf32>, tensor<?x4x?xf32>, tensor<?x4x?xf32>, tensor<?x4x?xf32>, tensor<?x4x?xf32>
 }
 
 func.func @plain(%q: tensor<?x?x4x64xf32> {heddle.dims = ["B", "L", "", ""]}, %k: tensor<?x?x2x64xf32> {heddle.dims = ["B", "S", "", ""]}, %v: tensor<?x?x2x64xf32>,
@@ -93,12 +93,12 @@ func.func @plain(%q: tensor<?x?x4x64xf32> {heddle.dims = ["B", "L", "", ""]}, %k
 func.func @half(%q: tensor<?x?x4x64xf16> {heddle.dims = ["B", "L", "", ""]}, %k: tensor<?x?x4x64xf16> {heddle.dims = ["B", "S", "", ""]}, %v: tensor<?x?x4x64xf16>,
     %sinks: tensor<4xf32>)
     -> (tensor<?x?x4x64xf16> {heddle.name = "o"}, tensor<?x4x?xf32> {heddle.name = "lse"},
-        tensor<?x4x?xf32> {heddle.name = "max"}, tensor<?x4x?xf32> {heddle.name = "mass"}) {
-  %o, %lse, %max, %mass = attn.attention %q, %k, %v sinks(%sinks : tensor<4xf32>)
-      {causal, window = array<i64: 40, 0>, softcap = 2.0, return_lse, return_max, return_sink_mass}
+        tensor<?x4x?xf32> {heddle.name = "max"}, tensor<?x4x?xf32> {heddle.name = "mass"}, tensor<?x4x?xf32> {heddle.name = "first"}) {
+  %o, %lse, %max, %mass, %first = attn.attention %q, %k, %v sinks(%sinks : tensor<4xf32>)
+      {causal, window = array<i64: 40, 0>, softcap = 2.0, return_lse, return_max, return_sink_mass, return_first_key_mass}
       : (tensor<?x?x4x64xf16>, tensor<?x?x4x64xf16>, tensor<?x?x4x64xf16>)
-      -> (tensor<?x?x4x64xf16>, tensor<?x4x?xf32>, tensor<?x4x?xf32>, tensor<?x4x?xf32>)
-  return %o, %lse, %max, %mass : tensor<?x?x4x64xf16>, tensor<?x4x?xf32>, tensor<?x4x?xf32>, tensor<?x4x?xf32>
+      -> (tensor<?x?x4x64xf16>, tensor<?x4x?xf32>, tensor<?x4x?xf32>, tensor<?x4x?xf32>, tensor<?x4x?xf32>)
+  return %o, %lse, %max, %mass, %first : tensor<?x?x4x64xf16>, tensor<?x4x?xf32>, tensor<?x4x?xf32>, tensor<?x4x?xf32>, tensor<?x4x?xf32>
 }
 
 func.func @plain_half(%q: tensor<?x?x4x64xf16> {heddle.dims = ["B", "L", "", ""]}, %k: tensor<?x?x4x64xf16> {heddle.dims = ["B", "S", "", ""]}, %v: tensor<?x?x4x64xf16>,

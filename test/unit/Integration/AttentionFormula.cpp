@@ -38,7 +38,7 @@ public:
     position = i + valid - operands.query->shape()[1];
   }
 
-  void evaluate(double *output, double &lse, double &magnitude) const {
+  void evaluate(double *output, double &lse, double &magnitude, double &firstKeyMass) const {
     int64_t width = operands.value->shape()[3];
     std::vector<std::pair<int64_t, double>> scores;
     double largest = -INFINITY;
@@ -52,7 +52,7 @@ public:
     for (int64_t d = 0; d < width; ++d)
       output[d] = 0;
     lse = -INFINITY;
-    magnitude = 0;
+    magnitude = firstKeyMass = 0;
     if (scores.empty())
       return;
     double sum = 0;
@@ -62,6 +62,8 @@ public:
     double denominator = sum;
     if (operands.sinks)
       denominator += std::exp((*operands.sinks)[h] - largest);
+    if (scores.front().first == 0)
+      firstKeyMass = std::exp(scores.front().second - largest) / denominator;
     std::vector<double> absolute(static_cast<size_t>(width));
     for (auto [j, score] : scores) {
       double weight = roundTo(weightType, std::exp(score - largest)) / denominator;
@@ -129,6 +131,7 @@ AttentionResult evaluateAttention(const AttentionOperands &given, const Attentio
   AttentionResult result;
   result.output.resize(size_t(batch * length * heads * width));
   result.lse.resize(size_t(batch * heads * length));
+  result.firstKeyMass.resize(size_t(batch * heads * length));
   result.magnitude.resize(size_t(batch * length * heads));
   for (int64_t b = 0; b < batch; ++b)
     for (int64_t h = 0; h < heads; ++h)
@@ -137,7 +140,8 @@ AttentionResult evaluateAttention(const AttentionOperands &given, const Attentio
         Row(operands, rule, rounding, b, h, i)
             .evaluate(result.output.data() + row * width,
                       result.lse[size_t((b * heads + h) * length + i)],
-                      result.magnitude[size_t(row)]);
+                      result.magnitude[size_t(row)],
+                      result.firstKeyMass[size_t((b * heads + h) * length + i)]);
       }
   return result;
 }

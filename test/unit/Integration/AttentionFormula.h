@@ -32,6 +32,8 @@ struct AttentionRule {
 /// Row-major [B, Lq, Hq, dv] and [B, Hq, Lq].
 struct AttentionResult {
   std::vector<double> output, lse;
+  /// The weight of key 0 of each row, as lse is laid out.
+  std::vector<double> firstKeyMass;
   /// Norm of each output row if all values were positive, [B, Lq, Hq]: what its errors are relative to.
   std::vector<double> magnitude;
 };

@@ -50,6 +50,8 @@ EntryText AttentionSpec::entry(const std::string &symbol) const {
     clause("alibi_slopes", tensorType({-1, h}, DType::F32));
 
   std::string attributes = "return_lse";
+  if (firstKeyMass)
+    attributes += ", return_first_key_mass";
   if (rule.causal)
     attributes += ", causal";
   if (rule.left != -1 || rule.right != -1)
@@ -65,10 +67,14 @@ EntryText AttentionSpec::entry(const std::string &symbol) const {
     attributes += ", tile.config = #tile.config<block = [" + listText(block) + "]>";
   std::string outputType = tensorType({-1, queries, h, dv}, type);
   std::string lseType = tensorType({-1, h, queries}, DType::F32);
-  entry.line("%o, %lse = attn.attention " + operands + " {" + attributes + "} : (" + queryText +
-             ", " + keyText + ", " + valueText + ") -> (" + outputType + ", " + lseType + ")");
+  std::string more = firstKeyMass ? ", " + lseType : "";
+  entry.line("%o, %lse" + std::string(firstKeyMass ? ", %first" : "") + " = attn.attention " +
+             operands + " {" + attributes + "} : (" + queryText + ", " + keyText + ", " +
+             valueText + ") -> (" + outputType + ", " + lseType + more + ")");
   entry.result("%o", outputType, "o");
   entry.result("%lse", lseType, "lse");
+  if (firstKeyMass)
+    entry.result("%first", lseType, "first");
   return entry;
 }
 
@@ -100,6 +106,8 @@ std::string AttentionSpec::text() const {
     text += " mask=" + list(*mask);
   if (sinks)
     text += " sinks:" + std::string(dtypeName(sinksType));
+  if (firstKeyMass)
+    text += " first_key_mass";
   if (lengths)
     text += " kv_len:" + std::string(dtypeName(lengthsType));
   if (slopesRank)
@@ -235,6 +243,7 @@ AttentionOutputs callAttention(const Program &program, const std::string &entry,
                                int32_t threads) {
   const Array::Index &query = inputs.query.shape();
   AttentionOutputs outputs{Array(spec.type, {query[0], query[1], query[2], spec.valueDim}),
+                           Array(DType::F32, {query[0], query[2], query[1]}),
                            Array(DType::F32, {query[0], query[2], query[1]})};
   std::vector<Array *> arguments{&inputs.query, &inputs.key, &inputs.value};
   for (auto [present, array] : {std::pair(spec.bias.has_value(), &inputs.bias),
@@ -246,6 +255,8 @@ AttentionOutputs callAttention(const Program &program, const std::string &entry,
       arguments.push_back(array);
   arguments.push_back(&outputs.output);
   arguments.push_back(&outputs.lse);
+  if (spec.firstKeyMass)
+    arguments.push_back(&outputs.firstKeyMass);
   program.call(entry, arguments, threads);
   return outputs;
 }
@@ -288,6 +299,10 @@ void compareAttention(const AttentionOutputs &outputs, const AttentionExpectatio
       << "output of " << context << " " << spec.text();
   EXPECT_LE(relativeError(outputs.lse, expected.exact.lse), spec.type == DType::F32 ? 1e-5 : 1e-3)
       << "lse of " << context << " " << spec.text();
+  if (spec.firstKeyMass)
+    EXPECT_LE(relativeError(outputs.firstKeyMass, expected.exact.firstKeyMass),
+              spec.type == DType::F32 ? 1e-5 : 1e-3)
+        << "first_key_mass of " << context << " " << spec.text();
   EXPECT_LE(largestRowError(outputs, expected, spec), 1)
       << "a row of the output of " << context << " " << spec.text();
 }

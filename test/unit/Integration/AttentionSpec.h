@@ -21,14 +21,15 @@ struct AttentionSpec {
   std::optional<std::array<bool, 4>> bias, mask;
   DType biasType = DType::F32, sinksType = DType::F32, lengthsType = DType::I32;
   bool sinks = false, lengths = false;
-  int slopesRank = 0;       // 0: no slopes
-  bool dynamicDims = false; // the head dims are not in the types; needs a scale
+  bool firstKeyMass = false; // a result more
+  int slopesRank = 0;        // 0: no slopes
+  bool dynamicDims = false;  // the head dims are not in the types; needs a scale
   /// Numbers of queries and keys that the types say; -1: any.
   int64_t queries = -1, keys = -1;
   /// `tile.config`: queries and keys of a block of the tile kernel, and keys of a chunk; empty: what it chooses.
   std::vector<int64_t> block;
 
-  /// An entry with the present operands of AttentionOperands in order, then o and lse.
+  /// An entry with the present operands of AttentionOperands in order, then o, lse and first.
   goldens::EntryText entry(const std::string &symbol) const;
   /// The options on one line.
   std::string text() const;
@@ -66,6 +67,7 @@ struct AttentionInputs {
 /// What a call gave.
 struct AttentionOutputs {
   Array output, lse;
+  Array firstKeyMass; // only if it is asked for
 };
 
 /// Calls the entry that `spec` describes.

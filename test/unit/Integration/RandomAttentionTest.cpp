@@ -113,6 +113,8 @@ static RandomSpec randomSpec(Random &random) {
     if (spec.rule.left >= 0 && random.chance(0.5))
       spec.rule.globalKeys = random.integer(1, 70);
   }
+  // Of few configurations: it makes kernels longer.
+  spec.firstKeyMass = random.chance(0.2);
   bool ieee = spec.type == DType::F32 && random.chance(0.3);
   return {spec, ieee ? tile::DotPrecision::IEEE : tile::DotPrecision::TF32x3};
 }
