@@ -40,6 +40,9 @@ def Tile_LoadOp : Tile_Op<"load", [AttrSizedOperandSegments,
   let arguments = (ins Arg<Tile_ViewType, "", [MemRead]>:$view, Variadic<Index>:$indices,
                        Optional<Tile_MemoryElement>:$pad, OptionalAttr<I64Attr>:$ahead);
   let results = (outs Tile_MemoryTile:$result);
+  let builders = [OpBuilder<(ins "::mlir::Type":$result, "::mlir::Value":$view,
+                                 "::mlir::ValueRange":$indices, "::mlir::Value":$pad),
+      [{ build($_builder, $_state, result, view, indices, pad, ::mlir::IntegerAttr()); }]>];
   let assemblyFormat = [{
     $view `[` $indices `]` (`pad` `(` $pad^ `)`)? (`ahead` $ahead^)? attr-dict `:`
     custom<ViewTypeName>(type($view)) `->` type($result)
