@@ -102,6 +102,7 @@ void buildKernelsToLLVMPipeline(OpPassManager &pm, const KernelsToLLVMPipelineOp
   const CPUVariant *variant = lookupCPUVariant(options.variant);
   if (!variant)
     return pm.addPass(std::make_unique<UnknownVariantPass>(options.variant));
+  pm.addNestedPass<tile::KernelOp>(createTileRowsToLanesPass({variant->lanes}));
   pm.addPass(createConvertTileToVectorPass(
       {variant->lanes, variant->rows, variant->vectors, variant->bf16Pairs}));
   ConvertContractionToVectorPassOptions contraction;

@@ -3,6 +3,7 @@
 #ifndef HEDDLE_CONVERSION_TILETOVECTOR_PASSES_H
 #define HEDDLE_CONVERSION_TILETOVECTOR_PASSES_H
 
+#include "heddle/Dialect/Tile/Tile.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 

@@ -5,6 +5,31 @@
 
 include "mlir/Pass/PassBase.td"
 
+def TileRowsToLanesPass : Pass<"tile-rows-to-lanes", "::heddle::tile::KernelOp"> {
+  let summary = "Exchange the dimensions of tiles where a loop reduces the rows of products";
+  let description = [{
+    Input: a `tile.kernel` as a builder makes it, before `convert-tile-to-vector`, whose vectors run along rows.
+
+    A kernel in which a loop reduces the rows of a product, as an online softmax does, gets its tiles exchanged, so that its rows are the
+    lanes of vectors: reductions, row statistics and their broadcasts need no shuffles then, and products no transposed panels. Loaded tiles
+    keep their form, stored ones get it back. The results are the same up to the order of sums.
+
+    Only kernels in which such rows fill whole vectors, and whose tiles are made by loads, stores, products, reductions, broadcasts, iota,
+    transpose and elementwise ops in `scf.for`; others stay as they are.
+
+    ```mlir
+    %s = tile.dot %q, %k, %zeros {transpose_b} : tensor<64x128xf32>, tensor<32x128xf32> -> tensor<64x32xf32>
+    %m = tile.reduce max %s along 1 : tensor<64x32xf32> -> tensor<64xf32>
+    // becomes, with %qt = tile.transpose %q where %q is loaded
+    %s = tile.dot %k, %qt, %zeros : tensor<32x128xf32>, tensor<128x64xf32> -> tensor<32x64xf32>
+    %m = tile.reduce max %s along 0 : tensor<32x64xf32> -> tensor<64xf32>
+    ```
+  }];
+  let options = [Option<"lanes", "lanes", "int64_t", "16", "f32 lanes of a vector register">];
+  let statistics = [Statistic<"numKernels", "num-kernels", "Kernels changed">];
+  let dependentDialects = ["mlir::arith::ArithDialect", "mlir::scf::SCFDialect", "mlir::tensor::TensorDialect"];
+}
+
 def ConvertTileToVectorPass : Pass<"convert-tile-to-vector", "mlir::ModuleOp"> {
   let summary = "Lower tile kernels and their launches to tasks of vector code";
   let description = [{
