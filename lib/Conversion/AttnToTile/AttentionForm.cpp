@@ -22,6 +22,12 @@ struct BlockSizes {
 /// On CPUs all tiles of a program are on its stack as f32, and have to stay within a second-level cache of 512 KB.
 constexpr BlockSizes cpuBlocks[] = {{256, 64, 64}, {512, 32, 64}, {largestHeadDim, 32, 32}};
 
+/// On CPUs, heads of a group share the keys and values that a program loads. So it can have fewer queries of each, of which fewer wait
+/// at the diagonal for the last one.
+constexpr int64_t sharedBlockQueries = 32, mostSharedRows = 128, mostSharedElements = 128 * 128;
+/// Keys of masked blocks on CPUs, where small blocks cost little and compute fewer keys that are hidden.
+constexpr int64_t cpuEdgeKeys = 32;
+
 /// On GPUs accumulators are in registers, and queries, keys and values in shared memory. The first block that fits is taken. No block
 /// spills, which is measured: f32 in three products needs more registers, and ptxas takes more of them for sm_90.
 constexpr BlockSizes gpuBlocks[] = {{64, 128, 64, 4},
@@ -147,6 +153,23 @@ static ArrayRef<int64_t> blockHint(attn::AttentionOp op) {
   return {};
 }
 
+/// Heads that differ in nothing but their queries, as many as divide the group.
+static int64_t chooseProgramHeads(const AttentionForm &form) {
+  for (AttentionPart part : {AttentionPart::Bias, AttentionPart::Mask, AttentionPart::Sinks,
+                             AttentionPart::AlibiSlopes})
+    if (form.has(part))
+      return 1;
+  if (form.score || ShapedType::isDynamic(form.heads) || ShapedType::isDynamic(form.keyHeads) ||
+      form.blockQueries % 16 != 0 || !llvm::isPowerOf2_64(form.blockQueries))
+    return 1;
+  int64_t columns = std::max(form.keyDim, form.valueDim);
+  int64_t mostRows = std::min(mostSharedRows, mostSharedElements / columns);
+  int64_t count = std::max<int64_t>(mostRows / form.blockQueries, 1);
+  while (form.groupHeads() % count != 0)
+    --count;
+  return count;
+}
+
 AttentionForm::AttentionForm(attn::AttentionOp op, const KernelTarget &target)
     : precision(target.f32Products) {
   Value values[] = {op.getQuery(),       op.getKey(),   op.getValue(),    op.getBias(),
@@ -193,6 +216,7 @@ AttentionForm::AttentionForm(attn::AttentionOp op, const KernelTarget &target)
     blocks.warps = config.getWarps().value_or(blocks.warps);
   blockQueries = blocks.queries;
   blockKeys = blocks.keys;
+  edgeKeys = blockKeys;
   if (blocks.warps)
     warps = blocks.warps;
   // A hint without a chunk asks for blocks of queries.
@@ -207,7 +231,18 @@ AttentionForm::AttentionForm(attn::AttentionOp op, const KernelTarget &target)
       if (ShapedType::isDynamic(keys))
         keys = type(Part::Value).getDimSize(1);
       hasOneChunk = !ShapedType::isDynamic(keys) && keys <= chunkKeys;
+      edgeKeys = blockKeys;
     }
+  }
+  if (!target.chip && !isDecode()) {
+    if (blockKeys % cpuEdgeKeys == 0)
+      edgeKeys = cpuEdgeKeys;
+    int64_t queries = blockQueries;
+    if (hint.empty())
+      blockQueries = std::min(queries, sharedBlockQueries);
+    programHeads = chooseProgramHeads(*this);
+    if (programHeads == 1)
+      blockQueries = queries;
   }
 }
 
@@ -244,7 +279,8 @@ Attribute AttentionForm::key() const {
   SmallVector<int64_t> numbers{
       keyDim,       valueDim,   blockQueries, blockKeys,         left,
       right,        keyColumns, valueColumns, warps.value_or(0), int64_t(precision),
-      hasAddedKeys, limitsKeys, globalKeys,   chunkKeys,         hasOneChunk};
+      hasAddedKeys, limitsKeys, globalKeys,   chunkKeys,         hasOneChunk,
+      edgeKeys,     programHeads};
   if (isDecode())
     numbers.append({heads, keyHeads});
   SmallVector<Attribute> parts;

@@ -63,8 +63,10 @@ struct AttentionForm {
   /// What the score region uses, in the order of the operands. Kernels take captured tensors and scalars behind the other operands.
   llvm::SmallVector<mlir::Type> captures;
   int64_t keyDim, valueDim;
-  /// Rows of the tiles of queries and of keys.
-  int64_t blockQueries, blockKeys;
+  /// Rows of the tiles of queries and of keys, and of keys in blocks that are masked.
+  int64_t blockQueries, blockKeys, edgeKeys;
+  /// Query heads of one key head that a program computes side by side.
+  int64_t programHeads = 1;
   /// Columns of the tiles of keys and of values: the head dimensions, on GPUs filled up to a multiple of 16.
   int64_t keyColumns, valueColumns;
   /// Static numbers of heads; dynamic where they are not.

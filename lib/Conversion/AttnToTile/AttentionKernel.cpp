@@ -1,6 +1,6 @@
 //===- AttentionKernel.cpp - builds the kernel of softmax attention -------===//
 //
-// A program computes a block of queries of one head, by an online softmax (AttentionSoftmax.cpp; arXiv 2307.08691) over blocks of keys
+// A program computes a block of queries of one head, or of some heads of one key head, one below the other, by an online softmax (AttentionSoftmax.cpp; arXiv 2307.08691) over blocks of keys
 // that some query of the block sees. AttentionScores gives their scores.
 //
 // Keys are walked in ranges. With firstPosition p0 and lastPosition p1 of the queries, and a window [left, right]:
@@ -35,16 +35,19 @@ class AttentionKernel {
 public:
   AttentionKernel(TileEmitter &emit, const AttentionForm &form, ValueRange arguments)
       : emit(emit), form(form), block(locate(arguments)), scores(emit, form, block),
-        softmax(emit, form, form.blockQueries) {}
+        softmax(emit, form, form.blockQueries * form.programHeads) {}
 
   void run() {
-    Value queryRows = rowsOf(Part::Query, block.head, block.queries, form.keyDim);
     keyRows = rowsOf(Part::Key, block.keyHead, block.keys, form.keyDim);
     valueRows = rowsOf(Part::Value, block.keyHead, block.keys, form.valueDim);
     zero = emit.index(0);
-    queries = emit.load(queryRows, {block.firstQuery, zero}, {form.blockQueries, form.keyColumns},
-                        /*padded=*/true)
-                  .to(form.scoreType());
+    SmallVector<Tile> ofHeads;
+    for (int64_t head = 0; head < form.programHeads; ++head) {
+      Value rows = rowsOf(Part::Query, block.head + head, block.queries, form.keyDim);
+      ofHeads.push_back(emit.load(rows, {block.firstQuery, zero},
+                                  {form.blockQueries, form.keyColumns}, /*padded=*/true));
+    }
+    queries = emit.below(ofHeads).to(form.scoreType());
 
     RunningSoftmax state = softmax.start();
     KeyRange range = visibleKeys();
@@ -114,7 +117,7 @@ AttentionBlock AttentionKernel::locate(ValueRange arguments) {
   Index keyHeads = dim(Part::Key, 2);
   Index blocks = (numQueries + (form.blockQueries - 1)) / form.blockQueries;
   Index program = emit.programId(tile::Axis::X);
-  Index flatHead = program / blocks;
+  Index flatHead = program / blocks * form.programHeads;
   Index batch = flatHead / heads, head = flatHead % heads;
   Index firstQuery = (blocks - 1 - program % blocks) * form.blockQueries;
   Index endQuery = min(firstQuery + form.blockQueries, numQueries);
@@ -148,7 +151,7 @@ KeyRange AttentionKernel::visibleKeys() {
   if (form.isLeftBounded()) {
     begin = max(block.firstPosition - form.left, 0);
     Index partial = max(block.lastPosition - form.left, 0) - begin;
-    fullBegin = begin + (partial + (form.blockKeys - 1)) / form.blockKeys * form.blockKeys;
+    fullBegin = begin + (partial + (form.edgeKeys - 1)) / form.edgeKeys * form.edgeKeys;
   }
   if (form.isRightBounded()) {
     end = min(end, block.lastPosition + (form.right + 1));
@@ -161,7 +164,7 @@ KeyRange AttentionKernel::visibleKeys() {
 /// A loop over blocks of keys.
 RunningSoftmax AttentionKernel::visit(Index begin, Index end, KeyBlock kind,
                                       const RunningSoftmax &before) {
-  auto loop = scf::ForOp::create(emit, begin, end, emit.index(form.blockKeys),
+  auto loop = scf::ForOp::create(emit, begin, end, emit.index(scores.keysOf(kind)),
                                  ValueRange{before.acc, before.maximum, before.sum});
   auto stateOf = [&](ValueRange values) {
     return RunningSoftmax{emit.tile(values[0]), emit.tile(values[1]), emit.tile(values[2])};
@@ -177,14 +180,15 @@ RunningSoftmax AttentionKernel::visit(Index begin, Index end, KeyBlock kind,
 /// A block of keys or values.
 Tile AttentionKernel::load(Value rows, Index key, KeyBlock kind, int64_t dim, int64_t columns) {
   bool padded = scores.mayLackKeys(kind) || columns != dim;
-  return emit.load(rows, {key, zero}, {form.blockKeys, columns}, padded);
+  return emit.load(rows, {key, zero}, {scores.keysOf(kind), columns}, padded);
 }
 
 Tile AttentionKernel::keyScores(Index key, KeyBlock kind) {
   Tile keyTile = load(keyRows, key, kind, form.keyDim, form.keyColumns);
+  int64_t rows = form.blockQueries * form.programHeads;
   Tile products =
       emit.dotTransposed(emit.tile(queries), keyTile.to(form.scoreType()),
-                         emit.filled({form.blockQueries, form.blockKeys}, 0.0), form.precision);
+                         emit.filled({rows, scores.keysOf(kind)}, 0.0), form.precision);
   return scores.apply(products, key, kind);
 }
 
@@ -218,14 +222,17 @@ void AttentionKernel::store(const RunningSoftmax &after) {
     sinks = emit.loadSplat(block[Part::Sinks], ValueRange(block.head), form.blockQueries)
                 .to(emit.getF32Type());
   auto storePart = [&](Part part, Tile rows) {
-    if (part == Part::Output) {
-      Value view = rowsOf(part, block.head, block.queries, form.valueDim);
-      tile::StoreOp::create(emit, rows, view, ValueRange{block.firstQuery, zero});
-      return;
+    for (int64_t head = 0; head < form.programHeads; ++head) {
+      Tile ofHead = emit.rows(rows, head * form.blockQueries, form.blockQueries);
+      if (part == Part::Output) {
+        Value view = rowsOf(part, block.head + head, block.queries, form.valueDim);
+        tile::StoreOp::create(emit, ofHead, view, ValueRange{block.firstQuery, zero});
+        continue;
+      }
+      Value view = tile::ViewOp::create(
+          emit, block[part], ValueRange{block.batch, block.head + head}, ArrayRef<int64_t>{2});
+      tile::StoreOp::create(emit, ofHead, view, ValueRange(block.firstQuery));
     }
-    Value view = tile::ViewOp::create(emit, block[part], ValueRange{block.batch, block.head},
-                                      ArrayRef<int64_t>{2});
-    tile::StoreOp::create(emit, rows, view, ValueRange(block.firstQuery));
   };
   softmax.finish(after, sinks, storePart, [&] { return firstKeyScores(after); });
 }

@@ -29,7 +29,11 @@ double AttentionScores::factor() const {
 }
 
 Tile AttentionScores::positions(Index first) {
-  return rows == ScoreRows::Heads ? emit.splat(first, shape) : emit.iota(shape, 0, first);
+  if (rows == ScoreRows::Heads)
+    return emit.splat(first, shape);
+  if (form.programHeads == 1)
+    return emit.iota(shape, 0, first);
+  return emit.periodicIota(shape, 0, form.blockQueries, first);
 }
 
 /// A tile of bias or mask, with dimensions of extent 1 repeated.
@@ -85,7 +89,7 @@ Tile AttentionScores::distances(Index key) {
 /// A window that begins so far left of its query that blocks before it, and its first blocks, end left of it, too.
 bool AttentionScores::mayLackKeys(KeyBlock kind) const {
   if (kind == KeyBlock::Global)
-    return form.left < form.blockKeys - 2;
+    return form.left < form.edgeKeys - 2;
   return kind == KeyBlock::Last || kind == KeyBlock::Any ||
          (kind == KeyBlock::First && form.left < reachOfFirst());
 }
@@ -127,6 +131,7 @@ std::optional<Tile> AttentionScores::visible(Index key, KeyBlock kind) {
 
 Tile AttentionScores::apply(Tile products, Index key, KeyBlock kind) {
   Tile s = products;
+  shape.back() = products.getType().getDimSize(1);
   if (!holdsScale())
     s = form.softcap ? tanh(s * (form.scale / *form.softcap)) * *form.softcap : s * form.scale;
   if (form.score) {

@@ -8,7 +8,7 @@
 
 namespace heddle {
 
-/// What the rows of a tile of scores are: queries of one head, or one query in consecutive heads.
+/// What the rows of a tile of scores are: the queries of a block, in one head after another, or one query in consecutive heads.
 enum class ScoreRows { Queries, Heads };
 
 /// The rows of scores that a program computes at once, with the kernel's arguments.
@@ -35,7 +35,7 @@ public:
   /// Of the form's blocks of queries and keys.
   AttentionScores(TileEmitter &emit, const AttentionForm &form, const AttentionBlock &block)
       : emit(emit), form(form), block(block), rows(ScoreRows::Queries),
-        shape{form.blockQueries, form.blockKeys} {}
+        shape{form.blockQueries * form.programHeads, form.blockKeys} {}
   /// Of one query in the heads of a group, and so many keys.
   AttentionScores(TileEmitter &emit, const AttentionForm &form, const AttentionBlock &block,
                   int64_t keys)
@@ -48,6 +48,10 @@ public:
   /// The scores of the keys from `key` on; -inf where a key is hidden.
   Tile apply(Tile products, Index key, KeyBlock kind);
 
+  /// Keys of such a block.
+  int64_t keysOf(KeyBlock kind) const {
+    return kind == KeyBlock::Inside || kind == KeyBlock::Any ? form.blockKeys : form.edgeKeys;
+  }
   /// Whether such a block may be past the last key.
   bool mayLackKeys(KeyBlock kind) const;
 
@@ -55,11 +59,11 @@ private:
   bool holdsScale() const;
   Tile loadScores(AttentionPart part, Index key);
   Tile loadSlopes();
-  /// `first` for the first row, and one more for each next query.
+  /// `first` for the first query, and one more for each next one.
   Tile positions(Index first);
   Tile distances(Index key);
   /// The last key of a block at the left end of a window is at most this far right of where the first query's window begins.
-  int64_t reachOfFirst() const { return form.blockQueries + form.blockKeys - 3; }
+  int64_t reachOfFirst() const { return form.blockQueries + form.edgeKeys - 3; }
   std::optional<Tile> visible(Index key, KeyBlock kind);
   Tile isBelow(Tile columns, Index end);
 

@@ -158,10 +158,13 @@ struct AttentionToTile : OpRewritePattern<AttentionOp> {
     llvm::copy_if(op.getCaptures(), std::back_inserter(ins), std::not_fn(isTensor));
     tile::KernelOp kernel = kernels.lookupOrBuild(
         form.key(), rewriter, [&] { return buildAttentionKernel(rewriter, op.getLoc(), form); });
-    // As many programs as blocks of queries in all heads of the batch.
+    // As many programs as blocks of queries in all heads, or groups of them, of the batch.
     Value blocks =
         b.createOrFold<arith::CeilDivUIOp>(extent(b, query, 1), number(b, form.blockQueries));
-    Value heads = b.createOrFold<arith::MulIOp>(extent(b, query, 0), extent(b, query, 2));
+    Value heads = extent(b, query, 2);
+    if (form.programHeads != 1)
+      heads = b.createOrFold<arith::DivUIOp>(heads, number(b, form.programHeads));
+    heads = b.createOrFold<arith::MulIOp>(extent(b, query, 0), heads);
     Value programs = b.createOrFold<arith::MulIOp>(blocks, heads);
     rewriter.replaceOp(op, dispatch(b, kernel, programs, ins, outs));
     return success();

@@ -133,6 +133,12 @@ Tile TileEmitter::iota(Extents shape, int64_t along, Index start) {
       tile::IotaOp::create(*this, RankedTensorType::get(shape, getI32Type()), start, along));
 }
 
+Tile TileEmitter::periodicIota(Extents shape, int64_t along, int64_t period, Index start) {
+  Tile mask = splat(index(period - 1), shape);
+  Value number = arith::AndIOp::create(*this, iota(shape, along, index(0)), mask);
+  return tile(arith::AddIOp::create(*this, number, splat(start, shape)));
+}
+
 Tile TileEmitter::splat(Index value, Extents shape) {
   Value narrow = arith::IndexCastOp::create(*this, getI32Type(), value);
   return tile(tensor::SplatOp::create(*this, RankedTensorType::get(shape, getI32Type()), narrow));
@@ -227,6 +233,27 @@ Tile TileEmitter::besides(ArrayRef<Tile> matrices) {
   auto type = RankedTensorType::get({first.getDimSize(0), columns}, first.getElementType());
   return matrices.size() == 1 ? matrices.front()
                               : tile(tile::ConcatOp::create(*this, type, values, 1));
+}
+
+Tile TileEmitter::rows(Tile from, int64_t first, int64_t count) {
+  SmallVector<int64_t> extents(from.getType().getShape()), offsets(extents.size(), 0);
+  if (extents.front() == count)
+    return from;
+  extents.front() = count;
+  offsets.front() = first;
+  auto type = RankedTensorType::get(extents, from.getType().getElementType());
+  return tile(tile::SliceOp::create(*this, type, from, offsets));
+}
+
+Tile TileEmitter::below(ArrayRef<Tile> tiles) {
+  if (tiles.size() == 1)
+    return tiles.front();
+  SmallVector<int64_t> extents(tiles.front().getType().getShape());
+  extents.front() = 0;
+  for (Tile each : tiles)
+    extents.front() += each.getType().getDimSize(0);
+  auto type = RankedTensorType::get(extents, tiles.front().getType().getElementType());
+  return tile(tile::ConcatOp::create(*this, type, SmallVector<Value>(tiles.begin(), tiles.end()), 0));
 }
 
 } // namespace heddle

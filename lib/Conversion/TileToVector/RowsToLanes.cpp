@@ -140,6 +140,20 @@ private:
                                              exchanged(matrixType(splat)));
       return setResult(splat, result, /*isSwapped=*/true);
     }
+    if (auto slice = dyn_cast<tile::SliceOp>(op); slice && swapped.contains(slice.getInput())) {
+      ArrayRef<int64_t> offsets = slice.getOffsets();
+      Value result = tile::SliceOp::create(b, exchanged(slice.getType()), swappedForm(slice.getInput()),
+                                           ArrayRef<int64_t>{offsets[1], offsets[0]});
+      return setResult(slice, result, /*isSwapped=*/true);
+    }
+    if (auto concat = dyn_cast<tile::ConcatOp>(op); concat && matrixType(concat)) {
+      SmallVector<Value> inputs;
+      for (Value input : concat.getInputs())
+        inputs.push_back(swappedForm(input));
+      Value result = tile::ConcatOp::create(b, exchanged(concat.getType()), inputs,
+                                            1 - int64_t(concat.getAlong()));
+      return setResult(concat, result, /*isSwapped=*/true);
+    }
     if (op->getNumResults() == 1 && matrixType(op->getResult(0)) && isElementwise(op)) {
       // Of loaded tiles alone: stays in their form.
       bool staysKept = llvm::all_of(op->getOperands(), [&](Value operand) {
@@ -276,7 +290,7 @@ private:
       return isa<SplatElementsAttr>(constant.getValue());
     return isElementwise(op) ||
            isa<scf::ForOp, tile::DotOp, tile::ReduceOp, tile::BroadcastOp, tile::IotaOp,
-               tile::TransposeOp, tile::LoadOp, tile::StoreOp, tensor::SplatOp>(op) ||
+               tile::TransposeOp, tile::SliceOp, tile::ConcatOp, tile::LoadOp, tile::StoreOp, tensor::SplatOp>(op) ||
            (isa<scf::YieldOp>(op) && isa<scf::ForOp>(op->getParentOp()));
   }
 };

@@ -119,6 +119,8 @@ public:
   Tile loadSplat(mlir::Value memref, mlir::ValueRange indices, Extents shape);
   /// start, start + 1, ... along one dimension, as i32.
   Tile iota(Extents shape, int64_t along, Index start);
+  /// The same, but after each `period` numbers, a power of two, it goes on with start again.
+  Tile periodicIota(Extents shape, int64_t along, int64_t period, Index start);
   Tile splat(Index value, Extents shape);
   Tile toFloat(Tile integers);
 
@@ -144,6 +146,9 @@ public:
   /// `count` columns from `first` on, and matrices side by side.
   Tile columns(Tile matrix, int64_t first, int64_t count);
   Tile besides(llvm::ArrayRef<Tile> matrices);
+  /// `count` rows of a tile, or elements of rank 1, from `first` on, and tiles one below the other.
+  Tile rows(Tile tile, int64_t first, int64_t count);
+  Tile below(llvm::ArrayRef<Tile> tiles);
 };
 
 } // namespace heddle
