@@ -1,7 +1,9 @@
 //===- ExpandTranscendentals.cpp - expand-transcendentals -----------------===//
 //
 // exp2(x): n = round(x), f = x - n in [-1/2, 1/2], 2^f by a polynomial of degree 6 (0.94 ulp), times 2^n in two steps so that the
-//          largest and the subnormal results are right as well.
+//          largest and the subnormal results are right as well. A result that may be approximate (`afn`) takes degree 3, whose relative
+//          error is 1.0e-4.
+//          With `scalef`, AVX-512's vreduceps gives f, and vscalefps multiplies by 2^n: right for all numbers, infinities and NaN.
 // exp(x):  n = round(x * log2 e), r = x - n ln 2 with ln 2 in two parts, 2^(r log2 e) * 2^n.
 // tanh(x): below 0.625 an odd polynomial, above 1 - 2 / (e^(2|x|) + 1) with the sign of x.
 //
@@ -12,6 +14,7 @@
 #include "heddle/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -29,6 +32,7 @@ namespace {
 struct F32Math {
   ImplicitLocOpBuilder b;
   Type type;
+  bool hasScalef;
 
   /// The type with as many elements as the arguments.
   Type shaped(Type element) {
@@ -74,6 +78,11 @@ struct F32Math {
                       2.402264791e-1, 6.931472029e-1, 1.0});
   }
 
+  /// The same for a result that is rounded to 16 bits.
+  Value exp2OfFractionRoughly(Value f) {
+    return horner(f, {5.500892566e-2, 2.422109769e-1, 6.932829300e-1, 1.0});
+  }
+
   Value powerOfTwo(Value exponent) {
     Value biased = arith::AddIOp::create(b, exponent, integer(127));
     Value bits = arith::ShLIOp::create(b, biased, integer(23));
@@ -88,11 +97,27 @@ struct F32Math {
     return mul(mul(x, powerOfTwo(half)), powerOfTwo(rest));
   }
 
-  Value exp2(Value x) {
+  /// exp2 of vector<16xf32>. For an infinity f is 0, and n the infinity.
+  Value exp2ByScalef(Value x, bool isRough) {
+    auto call = [&](StringRef name, ValueRange operands) -> Value {
+      return LLVM::CallIntrinsicOp::create(b, type, b.getStringAttr(name), operands).getResults();
+    };
+    auto number = [&](IntegerAttr value) { return LLVM::ConstantOp::create(b, value); };
+    Value toNearest = number(b.getI32IntegerAttr(0)), currentRounding = number(b.getI32IntegerAttr(4));
+    Value allLanes = number(b.getI16IntegerAttr(-1));
+    Value f = call("llvm.x86.avx512.mask.reduce.ps.512", {x, toNearest, x, allLanes, currentRounding});
+    Value n = arith::SubFOp::create(b, x, f);
+    Value power = isRough ? exp2OfFractionRoughly(f) : exp2OfFraction(f);
+    return call("llvm.x86.avx512.mask.scalef.ps.512", {power, n, power, allLanes, currentRounding});
+  }
+
+  Value exp2(Value x, bool isRough) {
+    if (hasScalef && type == VectorType::get({16}, b.getF32Type()))
+      return exp2ByScalef(x, isRough);
     Value clamped = clamp(x, -160.0, 130.0);
     Value n = math::RoundEvenOp::create(b, clamped);
     Value f = arith::SubFOp::create(b, clamped, n);
-    return keepNaN(x, scale(exp2OfFraction(f), n));
+    return keepNaN(x, scale(isRough ? exp2OfFractionRoughly(f) : exp2OfFraction(f), n));
   }
 
   Value exp(Value x) {
@@ -119,25 +144,40 @@ struct F32Math {
   }
 };
 
-template <typename OpTy, Value (F32Math::*expansion)(Value)>
-struct Expand : OpRewritePattern<OpTy> {
-  using OpRewritePattern<OpTy>::OpRewritePattern;
+template <typename OpTy> struct Expand : OpRewritePattern<OpTy> {
+  using Expansion = Value(F32Math &, OpTy);
+
+  Expand(MLIRContext *context, bool hasScalef, Expansion *expansion)
+      : OpRewritePattern<OpTy>(context), hasScalef(hasScalef), expansion(expansion) {}
 
   LogicalResult matchAndRewrite(OpTy op, PatternRewriter &rewriter) const override {
     Type type = op.getType();
     if (!getElementTypeOrSelf(type).isF32() || isa<TensorType>(type))
       return rewriter.notifyMatchFailure(op, "only f32 and vectors of it are expanded");
-    F32Math math{ImplicitLocOpBuilder(op.getLoc(), rewriter), type};
-    rewriter.replaceOp(op, (math.*expansion)(op.getOperand()));
+    F32Math math{ImplicitLocOpBuilder(op.getLoc(), rewriter), type, hasScalef};
+    rewriter.replaceOp(op, expansion(math, op));
     return success();
   }
+
+  bool hasScalef;
+  Expansion *expansion;
 };
 
 struct ExpandTranscendentalsPass : impl::ExpandTranscendentalsPassBase<ExpandTranscendentalsPass> {
+  using ExpandTranscendentalsPassBase::ExpandTranscendentalsPassBase;
+
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    patterns.add<Expand<math::ExpOp, &F32Math::exp>, Expand<math::Exp2Op, &F32Math::exp2>,
-                 Expand<math::TanhOp, &F32Math::tanh>>(&getContext());
+    patterns.add<Expand<math::ExpOp>>(&getContext(), scalef, [](F32Math &math, math::ExpOp op) {
+      return math.exp(op.getOperand());
+    });
+    patterns.add<Expand<math::Exp2Op>>(&getContext(), scalef, [](F32Math &math, math::Exp2Op op) {
+      bool isRough = bitEnumContainsAll(op.getFastmath(), arith::FastMathFlags::afn);
+      return math.exp2(op.getOperand(), isRough);
+    });
+    patterns.add<Expand<math::TanhOp>>(&getContext(), scalef, [](F32Math &math, math::TanhOp op) {
+      return math.tanh(op.getOperand());
+    });
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

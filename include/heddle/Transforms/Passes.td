@@ -145,8 +145,12 @@ def ExpandTranscendentalsPass : Pass<"expand-transcendentals", "mlir::func::Func
   let description = [{
     `math.exp`, `math.exp2`, `math.tanh` on f32 and vectors of f32 become a range reduction and a polynomial, accurate to 2 ulp, right
     for infinities, NaN and results below the smallest normal number (rounded to zero). Other types and functions stay, to become calls of libm.
+
+    `math.exp2` with the flag `afn`, for results that are rounded to 16 bits, has a relative error of at most 1.0e-4.
   }];
-  let dependentDialects = ["mlir::arith::ArithDialect", "mlir::math::MathDialect"];
+  let options = [Option<"scalef", "scalef", "bool", "false",
+                        "vector<16xf32>: AVX-512's instructions for the fraction and for powers of two">];
+  let dependentDialects = ["mlir::arith::ArithDialect", "mlir::LLVM::LLVMDialect", "mlir::math::MathDialect"];
 }
 
 def OutlineTasksPass : Pass<"outline-tasks", "mlir::ModuleOp"> {

@@ -39,7 +39,10 @@ RunningSoftmax AttentionSoftmax::add(const RunningSoftmax &before, Tile scores, 
   int64_t keys = scores.getType().getDimSize(1);
   Tile blockMaximum = emit.rowMax(scores);
   Tile maximum = max(before.maximum, blockMaximum * factor);
-  Tile weights = exp2(fma(scores, scores.constant(factor), emit.repeatColumn(-maximum, keys)));
+  Tile exponents = fma(scores, scores.constant(factor), emit.repeatColumn(-maximum, keys));
+  // GPUs have one instruction for all.
+  bool isRounded = !form.warps && !form.weightType().isF32();
+  Tile weights = isRounded ? roughExp2(exponents) : exp2(exponents);
   Tile decay = exp2(before.maximum - maximum);
 
   Tile sum = fma(before.sum, decay, emit.rowSum(weights));

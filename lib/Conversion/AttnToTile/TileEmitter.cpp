@@ -64,6 +64,7 @@ Tile operator-(Tile a) { return a.make<arith::NegFOp>(a.value); }
 
 Tile abs(Tile a) { return a.make<math::AbsFOp>(a.value); }
 Tile exp2(Tile a) { return a.make<math::Exp2Op>(a.value); }
+Tile roughExp2(Tile a) { return a.make<math::Exp2Op>(a.value, arith::FastMathFlags::afn); }
 Tile floor(Tile a) { return a.make<math::FloorOp>(a.value); }
 Tile log(Tile a) { return a.make<math::LogOp>(a.value); }
 Tile sqrt(Tile a) { return a.make<math::SqrtOp>(a.value); }

@@ -4,7 +4,7 @@
 // virtual, and keeps its sums in loop-carried vectors over the whole of K: `vectors` loads of b and `rows` broadcast scalars of a feed
 // rows * vectors multiply-adds. Columns of tiles are the outer loop, so that a panel of b stays in the L1 cache.
 //
-// Products of few rows have forms of their own in FewRowDots.cpp.
+// Products of few rows have forms of their own in FewRowDots.cpp, products of bf16 by pairs in PairDots.cpp.
 //
 //===----------------------------------------------------------------------===//
 
@@ -52,9 +52,14 @@ LogicalResult TileLowering::lowerDot(tile::DotOp op) {
     return dotForm(op), success();
 
   bool inPairs = op.getType().getDimSize(0) <= fewRows && !op.getTransposeB() && takesPairs(op);
-  Value a = inPairs ? Value() : bufferOf(op.getA());
+  bool isPaired = takesPairTiles(op);
+  Value a;
+  if (!inPairs)
+    a = isPaired ? leftPairs(op) : bufferOf(op.getA());
   Value panel = op.getB();
-  if (op.getTransposeB()) {
+  if (isPaired) {
+    panel = rightPairs(op);
+  } else if (op.getTransposeB()) {
     RankedTensorType type = tileType(op.getB());
     panel = temporary({type.getDimSize(1), type.getDimSize(0)}, type.getElementType());
     transposeInto(bufferOf(op.getB()), shapeOf(type), panel);
@@ -112,7 +117,8 @@ void TileLowering::registerTile(tile::DotOp op, Value a, Value panel, Value dest
   Type element = op.getType().getElementType();
   VectorType type = vectorOf(element);
   int64_t lanes = target.lanes, vectors = valid.size();
-  int64_t depth = tileType(op.getA()).getDimSize(op.getTransposeA() ? 0 : 1);
+  bool isPaired = takesPairTiles(op);
+  int64_t depth = tileType(op.getA()).getDimSize(op.getTransposeA() ? 0 : 1) / (isPaired ? 2 : 1);
   auto place = [&](int64_t r, int64_t v) {
     return SmallVector<Value>{math.add(row, math.constant(r)),
                               math.add(column, math.constant(v * lanes))};
@@ -150,6 +156,21 @@ void TileLowering::registerTile(tile::DotOp op, Value a, Value panel, Value dest
       }
     }
   };
+  auto pairStep = [&](Value pair, SmallVectorImpl<Value> &partial) {
+    SmallVector<Value> columns;
+    for (int64_t v = 0; v < vectors; ++v) {
+      SmallVector<Value> at{pair, math.add(column, math.constant(v * lanes))};
+      columns.push_back(
+          asPairs(vector::LoadOp::create(b, vectorOf(b.getI32Type()), panel, at)));
+    }
+    for (int64_t r = 0; r < rows; ++r) {
+      Value factors = broadcastPair(a, math.add(row, math.constant(r)), pair);
+      for (int64_t v = 0; v < vectors; ++v) {
+        Value &sum = partial[r * vectors + v];
+        sum = multiplyPairs(factors, columns[v], sum);
+      }
+    }
+  };
   int64_t unroll = depth % 2 == 0 ? 2 : 1;
   auto loop =
       scf::ForOp::create(b, math.constant(0), math.constant(depth), math.constant(unroll), sums);
@@ -157,8 +178,10 @@ void TileLowering::registerTile(tile::DotOp op, Value a, Value panel, Value dest
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     SmallVector<Value> partial(loop.getRegionIterArgs());
-    for (int64_t i = 0; i < unroll; ++i)
-      step(math.add(loop.getInductionVar(), math.constant(i)), partial);
+    for (int64_t i = 0; i < unroll; ++i) {
+      Value k = math.add(loop.getInductionVar(), math.constant(i));
+      isPaired ? pairStep(k, partial) : step(k, partial);
+    }
     scf::YieldOp::create(b, partial);
   }
   for (int64_t r = 0; r < rows; ++r)

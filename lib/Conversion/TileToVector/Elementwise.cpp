@@ -202,23 +202,71 @@ void TileLowering::fill(Value tile, Value buffer, int64_t rowOffset, int64_t col
   });
 }
 
-void TileLowering::lowerElementwise(Operation *op) {
+SmallVector<tile::ReduceOp> TileLowering::takeReductions(Operation *op, int64_t along) {
   Value result = op->getResult(0);
   RankedTensorType type = tileType(result);
-  Type element = type.getElementType();
-  TileShape shape = shapeOf(type);
-  // Reductions of its rows are computed in the same loops.
   SmallVector<tile::ReduceOp> reductions;
   for (Operation *user : result.getUsers()) {
     auto reduce = dyn_cast<tile::ReduceOp>(user);
     if (!reduce || reduce->getBlock() != op->getBlock() || type.getRank() != 2 ||
-        reduce.getAlong() != 1)
+        int64_t(reduce.getAlong()) != along)
       continue;
-    bindOwned(reduce.getResult(), acquire({1, shape.rows}, element));
+    bindOwned(reduce.getResult(), acquire(shapeOf(reduce.getType()), type.getElementType()));
     reductions.push_back(reduce);
     lowered.insert(reduce);
   }
-  Value buffer = bind(result);
+  return reductions;
+}
+
+Value TileLowering::takeOver(Operation *op) {
+  Value result = op->getResult(0);
+  llvm::SetVector<Value> leaves;
+  bool samePlace = true;
+  for (Value operand : op->getOperands())
+    collectLeaves(operand, leaves, samePlace);
+  auto pending = releases.find(op);
+  if (!samePlace || pending == releases.end())
+    return nullptr;
+  RankedTensorType type = tileType(result);
+  for (Value leaf : leaves) {
+    RankedTensorType from = tileType(leaf);
+    Value buffer = buffers.lookup(leaf);
+    if (!llvm::is_contained(pending->second, buffer) || from.getShape() != type.getShape() ||
+        storageOf(from.getElementType()) != storageOf(type.getElementType()))
+      continue;
+    llvm::erase(pending->second, buffer);
+    return buffer;
+  }
+  return nullptr;
+}
+
+void TileLowering::lowerElementwise(Operation *op) {
+  Value result = op->getResult(0);
+  SmallVector<tile::ReduceOp> alongRows = takeReductions(op, 1);
+  // Lanes are reduced by other loops than columns.
+  SmallVector<tile::ReduceOp> alongColumns;
+  if (alongRows.empty())
+    alongColumns = takeReductions(op, 0);
+  Value buffer = carriedBufferFor(result, /*readsInPlace=*/false);
+  if (!buffer)
+    buffer = takeOver(op);
+  if (buffer && carriedBufferFor(result, /*readsInPlace=*/false) == buffer)
+    buffers[result] = buffer;
+  else if (buffer)
+    bindOwned(result, buffer);
+  else
+    buffer = bind(result);
+  if (alongColumns.empty())
+    lowerWithRowReductions(result, buffer, alongRows);
+  else
+    lowerWithColumnReductions(result, buffer, alongColumns);
+}
+
+void TileLowering::lowerWithRowReductions(Value result, Value buffer,
+                                          MutableArrayRef<tile::ReduceOp> reductions) {
+  RankedTensorType type = tileType(result);
+  Type element = type.getElementType();
+  TileShape shape = shapeOf(type);
   eachRow(shape.rows, [&](Value row) {
     SmallVector<Value> carried;
     for (tile::ReduceOp reduce : reductions)
@@ -237,6 +285,17 @@ void TileLowering::lowerElementwise(Operation *op) {
       memref::StoreOp::create(b, sum, buffers.lookup(reduce.getResult()),
                               ValueRange{math.constant(0), row});
     }
+  });
+}
+
+void TileLowering::lowerWithColumnReductions(Value result, Value buffer,
+                                             MutableArrayRef<tile::ReduceOp> reductions) {
+  Type element = tileType(result).getElementType();
+  reduceColumns(tileType(result), reductions, [&](TilePoint point) {
+    Value vector = evalVirtual(result, point);
+    vector::StoreOp::create(b, toStorage(vector, element), buffer,
+                            ValueRange{point.row, point.column});
+    return vector;
   });
 }
 

@@ -6,8 +6,8 @@
 // * b transposed: neighbours along K are neighbours in memory, of both operands.
 // * b not transposed: two rows of b are interleaved, and a pair of a row of a is repeated in all lanes.
 //
-// A tile that has a buffer, as f32, is packed into a buffer of pairs: an i32 has the even element in its low half. Past its last
-// column there are zeros.
+// A tile that has a buffer is copied to a buffer of pairs: an i32 has the even element in its low half. Past its last column there
+// are zeros.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,19 +36,15 @@ Value TileLowering::packPairs(Value tile) {
   TileShape shape = shapeOf(tileType(tile));
   int64_t lanes = target.lanes;
   Type i32 = b.getI32Type();
-  auto halves = VectorType::get({2 * lanes}, b.getI16Type());
   Value buffer = temporary({shape.rows, int64_t(llvm::divideCeil(shape.columns, 2))}, i32);
-  // A bf16 is the upper half of the f32.
-  SmallVector<int64_t> upper;
-  for (int64_t i = 0; i < 2 * lanes; ++i)
-    upper.push_back(2 * i + 1);
+  SmallVector<int64_t> inTurn(llvm::to_vector(llvm::seq<int64_t>(0, 2 * lanes)));
   eachRow(shape.rows, [&](Value row) {
     for (int64_t column = 0; column < shape.columns; column += 2 * lanes) {
       Value parts[2];
       for (int64_t half : {0, 1}) {
         int64_t first = column + half * lanes;
         int64_t valid = std::clamp<int64_t>(shape.columns - first, 0, lanes);
-        VectorType type = vectorOf(b.getF32Type());
+        VectorType type = vectorOf(b.getBF16Type());
         Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(type));
         if (valid == 0) {
           parts[half] = zeros;
@@ -58,9 +54,8 @@ Value TileLowering::packPairs(Value tile) {
           if (valid < lanes)
             parts[half] = arith::SelectOp::create(b, tailMask(valid), parts[half], zeros);
         }
-        parts[half] = vector::BitCastOp::create(b, halves, parts[half]);
       }
-      Value packed = vector::ShuffleOp::create(b, parts[0], parts[1], upper);
+      Value packed = vector::ShuffleOp::create(b, parts[0], parts[1], inTurn);
       vector::StoreOp::create(b, vector::BitCastOp::create(b, vectorOf(i32), packed), buffer,
                               ValueRange{row, math.constant(column / 2)});
     }

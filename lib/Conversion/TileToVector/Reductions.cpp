@@ -74,8 +74,10 @@ Value TileLowering::withNeutralTail(tile::CombiningKind kind, Value vector, int6
 void TileLowering::lowerReduce(tile::ReduceOp op) {
   Value input = op.getInput();
   RankedTensorType type = tileType(input);
-  if (type.getRank() == 2 && op.getAlong() == 0)
-    return reduceColumns(op);
+  if (type.getRank() == 2 && op.getAlong() == 0) {
+    bind(op.getResult());
+    return reduceColumns(type, op, [&](TilePoint point) { return eval(input, point); });
+  }
   Type element = type.getElementType();
   TileShape shape = shapeOf(type);
   Value result = type.getRank() == 2 ? bind(op.getResult()) : Value();
@@ -96,34 +98,39 @@ void TileLowering::lowerReduce(tile::ReduceOp op) {
   });
 }
 
-void TileLowering::reduceColumns(tile::ReduceOp op) {
-  Value input = op.getInput();
-  RankedTensorType type = tileType(input);
+void TileLowering::reduceColumns(RankedTensorType type, MutableArrayRef<tile::ReduceOp> reductions,
+                                 function_ref<Value(TilePoint)> compute) {
   Type element = type.getElementType();
   TileShape shape = shapeOf(type);
-  Value result = bind(op.getResult());
   int64_t lanes = target.lanes;
   for (int64_t first = 0; first < shape.columns; first += lanes * columnVectors) {
     int64_t count =
         std::min<int64_t>(columnVectors, llvm::divideCeil(shape.columns - first, lanes));
-    SmallVector<Value> inits(count, neutral(op.getKind(), vectorOf(element)));
+    SmallVector<Value> inits;
+    for (tile::ReduceOp reduce : reductions)
+      inits.append(count, neutral(reduce.getKind(), vectorOf(element)));
     auto loop =
         scf::ForOp::create(b, math.constant(0), math.constant(shape.rows), math.constant(1), inits);
     {
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(loop.getBody());
-      SmallVector<Value> next;
+      SmallVector<Value> next(loop.getRegionIterArgs());
       for (int64_t v = 0; v < count; ++v) {
         int64_t column = first + v * lanes;
-        TilePoint point{loop.getInductionVar(), math.constant(column),
-                        std::min(lanes, shape.columns - column)};
-        next.push_back(combine(op.getKind(), loop.getRegionIterArg(v), eval(input, point)));
+        Value vector = compute(TilePoint(loop.getInductionVar(), math.constant(column),
+                                         std::min(lanes, shape.columns - column)));
+        for (auto [r, reduce] : llvm::enumerate(reductions)) {
+          Value &partial = next[r * count + v];
+          partial = combine(reduce.getKind(), partial, vector);
+        }
       }
       scf::YieldOp::create(b, next);
     }
-    for (int64_t v = 0; v < count; ++v)
-      vector::StoreOp::create(b, toStorage(loop.getResult(v), element), result,
-                              ValueRange{math.constant(0), math.constant(first + v * lanes)});
+    for (auto [r, reduce] : llvm::enumerate(reductions))
+      for (int64_t v = 0; v < count; ++v)
+        vector::StoreOp::create(b, toStorage(loop.getResult(r * count + v), element),
+                                buffers.lookup(reduce.getResult()),
+                                ValueRange{math.constant(0), math.constant(first + v * lanes)});
   }
 }
 

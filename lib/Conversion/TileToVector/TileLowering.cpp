@@ -138,7 +138,7 @@ LogicalResult TileLowering::lowerOp(Operation *op) {
 //===----------------------------------------------------------------------===//
 
 Type TileLowering::storageOf(Type element) {
-  if (element.isF16() || element.isBF16())
+  if (element.isF16() || (element.isBF16() && !target.bf16Pairs))
     return b.getF32Type();
   return element.isInteger(1) ? b.getI8Type() : element;
 }

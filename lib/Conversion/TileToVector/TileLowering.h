@@ -138,6 +138,19 @@ private:
                     llvm::ArrayRef<int64_t> valid);
   void lowerSolve(tile::SolveTriangularOp op);
 
+  // PairDots.cpp
+  /// Whether a product of bf16 contracts over pairs.
+  bool takesPairTiles(tile::DotOp op);
+  mlir::Value leftPairs(tile::DotOp op);
+  mlir::Value rightPairs(tile::DotOp op);
+  mlir::Value pairsOf(mlir::Value tile, mlir::Block *user);
+  void packRows(mlir::Value tile, mlir::Value pairs);
+  mlir::Value interleave(mlir::Value low, mlir::Value high);
+  mlir::Value interleaveRounded(mlir::Value low, mlir::Value high);
+  mlir::Value broadcastPair(mlir::Value left, mlir::Value row, mlir::Value pair);
+  /// A vector of 32-bit pairs as one of bf16.
+  mlir::Value asPairs(mlir::Value vector);
+
   // Elementwise.cpp
   mlir::Value eval(mlir::Value tile, TilePoint &point);
   /// Like `eval`, in the type that buffers keep.
@@ -149,6 +162,14 @@ private:
   mlir::Value evalGather(tile::GatherOp op, TilePoint &point);
   /// Element `index` of a tile of rank 1.
   mlir::Value elementAt(mlir::Value tile, mlir::Value index);
+  /// Elements that are reduced along rows, in the same loops as they are computed, or along columns.
+  llvm::SmallVector<tile::ReduceOp> takeReductions(mlir::Operation *op, int64_t along);
+  void lowerWithRowReductions(mlir::Value result, mlir::Value buffer,
+                              llvm::MutableArrayRef<tile::ReduceOp> reductions);
+  void lowerWithColumnReductions(mlir::Value result, mlir::Value buffer,
+                                 llvm::MutableArrayRef<tile::ReduceOp> reductions);
+  /// The buffer of an operand that nobody reads after this op, where the result fits in.
+  mlir::Value takeOver(mlir::Operation *op);
   /// Computes a tile into a buffer, or a part of one.
   void fill(mlir::Value tile, mlir::Value buffer, int64_t rowOffset = 0, int64_t columnOffset = 0);
   void lowerElementwise(mlir::Operation *op);
@@ -156,7 +177,9 @@ private:
 
   // Reductions.cpp
   void lowerReduce(tile::ReduceOp op);
-  void reduceColumns(tile::ReduceOp op);
+  /// Reductions along the columns of a tile whose vectors `compute` gives.
+  void reduceColumns(mlir::RankedTensorType type, llvm::MutableArrayRef<tile::ReduceOp> reductions,
+                     llvm::function_ref<mlir::Value(TilePoint)> compute);
   void lowerScan(tile::ScanOp op);
   mlir::Value neutral(tile::CombiningKind kind, mlir::Type type);
   mlir::Value combine(tile::CombiningKind kind, mlir::Value x, mlir::Value y);
@@ -209,6 +232,7 @@ private:
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Value>> releases;
   llvm::SmallPtrSet<mlir::Operation *, 8> lowered; ///< reductions computed with their operand
   llvm::SmallVector<mlir::Value> temporaries;
+  llvm::DenseMap<mlir::Value, mlir::Value> packedRows; ///< of tiles in front of a loop
   int64_t bytes = 0;
 };
 

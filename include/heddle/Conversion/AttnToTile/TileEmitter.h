@@ -75,6 +75,8 @@ public:
 
   friend Tile abs(Tile a);
   friend Tile exp2(Tile a);
+  /// For a result that is rounded to 16 bits; see expand-transcendentals.
+  friend Tile roughExp2(Tile a);
   friend Tile floor(Tile a);
   friend Tile log(Tile a);
   friend Tile sqrt(Tile a);
