@@ -120,7 +120,8 @@ void buildKernelsToLLVMPipeline(OpPassManager &pm, const KernelsToLLVMPipelineOp
   pm.addNestedPass<func::FuncOp>(bufferization::createBufferLoopHoistingPass());
   pm.addPass(createPlanWorkspacePass());
   pm.addPass(createLowerRuntimeChecksPass());
-  pm.addNestedPass<func::FuncOp>(createExpandTranscendentalsPass({/*scalef=*/variant->lanes == 16}));
+  pm.addNestedPass<func::FuncOp>(
+      createExpandTranscendentalsPass({/*scalef=*/variant->lanes == 16}));
   addCleanup(pm);
   pm.addPass(createOutlineTasksPass());
   EmitEntryThunksPassOptions thunks;

@@ -103,9 +103,11 @@ struct F32Math {
       return LLVM::CallIntrinsicOp::create(b, type, b.getStringAttr(name), operands).getResults();
     };
     auto number = [&](IntegerAttr value) { return LLVM::ConstantOp::create(b, value); };
-    Value toNearest = number(b.getI32IntegerAttr(0)), currentRounding = number(b.getI32IntegerAttr(4));
+    Value toNearest = number(b.getI32IntegerAttr(0)),
+          currentRounding = number(b.getI32IntegerAttr(4));
     Value allLanes = number(b.getI16IntegerAttr(-1));
-    Value f = call("llvm.x86.avx512.mask.reduce.ps.512", {x, toNearest, x, allLanes, currentRounding});
+    Value f =
+        call("llvm.x86.avx512.mask.reduce.ps.512", {x, toNearest, x, allLanes, currentRounding});
     Value n = arith::SubFOp::create(b, x, f);
     Value power = isRough ? exp2OfFractionRoughly(f) : exp2OfFraction(f);
     return call("llvm.x86.avx512.mask.scalef.ps.512", {power, n, power, allLanes, currentRounding});

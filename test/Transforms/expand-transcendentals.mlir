@@ -1,4 +1,5 @@
 // RUN: heddle-opt %s --expand-transcendentals | FileCheck %s
+// RUN: heddle-opt %s --expand-transcendentals=scalef | FileCheck %s --check-prefix=SCALEF
 
 // exp2: clamp, round, polynomial of the fraction, two exact powers of two, and NaN put back.
 // CHECK-LABEL: func.func @exp2
@@ -45,6 +46,25 @@ func.func @tanh(%x: f32) -> f32 {
 // CHECK-COUNT-2: arith.bitcast %{{.*}} : vector<16xi32> to vector<16xf32>
 func.func @vector(%x: vector<16xf32>) -> vector<16xf32> {
   %y = math.exp2 %x : vector<16xf32>
+  return %y : vector<16xf32>
+}
+
+// With AVX-512 the fraction and the power of two are one instruction each; what is rounded to 16 bits takes degree 3.
+// SCALEF-LABEL: func.func @vector
+// SCALEF-SAME: (%[[X:[a-z0-9]+]]: vector<16xf32>)
+// SCALEF: %[[F:.*]] = llvm.call_intrinsic "llvm.x86.avx512.mask.reduce.ps.512"(%[[X]],
+// SCALEF-NEXT: %[[N:.*]] = arith.subf %[[X]], %[[F]]
+// SCALEF-COUNT-6: math.fma %{{.*}}, %[[F]], %{{.*}} : vector<16xf32>
+// SCALEF-NEXT: llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"(%{{.*}}, %[[N]],
+// SCALEF-NEXT: return
+// SCALEF-LABEL: func.func @rough
+// SCALEF-COUNT-3: math.fma
+// SCALEF-NEXT: llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"
+// CHECK-LABEL: func.func @rough
+// CHECK-COUNT-3: math.fma
+// CHECK-NEXT: arith.fptosi
+func.func @rough(%x: vector<16xf32>) -> vector<16xf32> {
+  %y = math.exp2 %x fastmath<afn> : vector<16xf32>
   return %y : vector<16xf32>
 }
 

@@ -155,14 +155,16 @@ static ArrayRef<int64_t> blockHint(attn::AttentionOp op) {
 
 /// Heads that differ in nothing but their queries, as many as divide the group.
 static int64_t chooseProgramHeads(const AttentionForm &form) {
-  for (AttentionPart part : {AttentionPart::Bias, AttentionPart::Mask, AttentionPart::Sinks,
-                             AttentionPart::AlibiSlopes})
+  for (AttentionPart part :
+       {AttentionPart::Bias, AttentionPart::Mask, AttentionPart::Sinks, AttentionPart::AlibiSlopes})
     if (form.has(part))
       return 1;
   if (form.score || ShapedType::isDynamic(form.heads) || ShapedType::isDynamic(form.keyHeads) ||
       form.blockQueries % 16 != 0 || !llvm::isPowerOf2_64(form.blockQueries))
     return 1;
   int64_t columns = std::max(form.keyDim, form.valueDim);
+  if (columns < 1 || form.keyHeads < 1) // no kernel is made of such types
+    return 1;
   int64_t mostRows = std::min(mostSharedRows, mostSharedElements / columns);
   int64_t count = std::max<int64_t>(mostRows / form.blockQueries, 1);
   while (form.groupHeads() % count != 0)
@@ -277,10 +279,9 @@ SmallVector<Type> AttentionForm::argumentTypes() const {
 Attribute AttentionForm::key() const {
   Builder builder(type(Part::Query).getContext());
   SmallVector<int64_t> numbers{
-      keyDim,       valueDim,   blockQueries, blockKeys,         left,
-      right,        keyColumns, valueColumns, warps.value_or(0), int64_t(precision),
-      hasAddedKeys, limitsKeys, globalKeys,   chunkKeys,         hasOneChunk,
-      edgeKeys,     programHeads};
+      keyDim,     valueDim,     blockQueries,      blockKeys,          left,         right,
+      keyColumns, valueColumns, warps.value_or(0), int64_t(precision), hasAddedKeys, limitsKeys,
+      globalKeys, chunkKeys,    hasOneChunk,       edgeKeys,           programHeads};
   if (isDecode())
     numbers.append({heads, keyHeads});
   SmallVector<Attribute> parts;

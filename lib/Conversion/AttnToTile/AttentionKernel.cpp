@@ -186,9 +186,8 @@ Tile AttentionKernel::load(Value rows, Index key, KeyBlock kind, int64_t dim, in
 Tile AttentionKernel::keyScores(Index key, KeyBlock kind) {
   Tile keyTile = load(keyRows, key, kind, form.keyDim, form.keyColumns);
   int64_t rows = form.blockQueries * form.programHeads;
-  Tile products =
-      emit.dotTransposed(emit.tile(queries), keyTile.to(form.scoreType()),
-                         emit.filled({rows, scores.keysOf(kind)}, 0.0), form.precision);
+  Tile products = emit.dotTransposed(emit.tile(queries), keyTile.to(form.scoreType()),
+                                     emit.filled({rows, scores.keysOf(kind)}, 0.0), form.precision);
   return scores.apply(products, key, kind);
 }
 

@@ -254,7 +254,8 @@ Tile TileEmitter::below(ArrayRef<Tile> tiles) {
   for (Tile each : tiles)
     extents.front() += each.getType().getDimSize(0);
   auto type = RankedTensorType::get(extents, tiles.front().getType().getElementType());
-  return tile(tile::ConcatOp::create(*this, type, SmallVector<Value>(tiles.begin(), tiles.end()), 0));
+  return tile(
+      tile::ConcatOp::create(*this, type, SmallVector<Value>(tiles.begin(), tiles.end()), 0));
 }
 
 } // namespace heddle

@@ -160,8 +160,7 @@ void TileLowering::registerTile(tile::DotOp op, Value a, Value panel, Value dest
     SmallVector<Value> columns;
     for (int64_t v = 0; v < vectors; ++v) {
       SmallVector<Value> at{pair, math.add(column, math.constant(v * lanes))};
-      columns.push_back(
-          asPairs(vector::LoadOp::create(b, vectorOf(b.getI32Type()), panel, at)));
+      columns.push_back(asPairs(vector::LoadOp::create(b, vectorOf(b.getI32Type()), panel, at)));
     }
     for (int64_t r = 0; r < rows; ++r) {
       Value factors = broadcastPair(a, math.add(row, math.constant(r)), pair);

@@ -109,14 +109,12 @@ private:
       Value input = other.lookupOrDefault(broadcast.getInput());
       bool fromScalar = isScalarTile(input.getType());
       int64_t along = fromScalar ? broadcast.getAlong() : 1 - broadcast.getAlong();
-      Value result =
-          tile::BroadcastOp::create(b, exchanged(matrixType(broadcast)), input, along);
+      Value result = tile::BroadcastOp::create(b, exchanged(matrixType(broadcast)), input, along);
       return setResult(broadcast, result, /*isSwapped=*/true);
     }
     if (auto iota = dyn_cast<tile::IotaOp>(op); iota && matrixType(iota)) {
       Value start = iota.getStart() ? other.lookupOrDefault(iota.getStart()) : Value();
-      Value result =
-          tile::IotaOp::create(b, exchanged(iota.getType()), start, 1 - iota.getAlong());
+      Value result = tile::IotaOp::create(b, exchanged(iota.getType()), start, 1 - iota.getAlong());
       return setResult(iota, result, /*isSwapped=*/true);
     }
     if (auto transpose = dyn_cast<tile::TransposeOp>(op)) {
@@ -130,9 +128,9 @@ private:
     }
     if (auto constant = dyn_cast<arith::ConstantOp>(op); constant && matrixType(constant)) {
       auto splat = cast<SplatElementsAttr>(constant.getValue());
-      Value result = arith::ConstantOp::create(
-          b, SplatElementsAttr::get(exchanged(matrixType(constant)),
-                                    splat.getSplatValue<Attribute>()));
+      Value result =
+          arith::ConstantOp::create(b, SplatElementsAttr::get(exchanged(matrixType(constant)),
+                                                              splat.getSplatValue<Attribute>()));
       return setResult(constant, result, /*isSwapped=*/true);
     }
     if (auto splat = dyn_cast<tensor::SplatOp>(op); splat && matrixType(splat)) {
@@ -142,8 +140,9 @@ private:
     }
     if (auto slice = dyn_cast<tile::SliceOp>(op); slice && swapped.contains(slice.getInput())) {
       ArrayRef<int64_t> offsets = slice.getOffsets();
-      Value result = tile::SliceOp::create(b, exchanged(slice.getType()), swappedForm(slice.getInput()),
-                                           ArrayRef<int64_t>{offsets[1], offsets[0]});
+      Value result =
+          tile::SliceOp::create(b, exchanged(slice.getType()), swappedForm(slice.getInput()),
+                                ArrayRef<int64_t>{offsets[1], offsets[0]});
       return setResult(slice, result, /*isSwapped=*/true);
     }
     if (auto concat = dyn_cast<tile::ConcatOp>(op); concat && matrixType(concat)) {
@@ -290,7 +289,8 @@ private:
       return isa<SplatElementsAttr>(constant.getValue());
     return isElementwise(op) ||
            isa<scf::ForOp, tile::DotOp, tile::ReduceOp, tile::BroadcastOp, tile::IotaOp,
-               tile::TransposeOp, tile::SliceOp, tile::ConcatOp, tile::LoadOp, tile::StoreOp, tensor::SplatOp>(op) ||
+               tile::TransposeOp, tile::SliceOp, tile::ConcatOp, tile::LoadOp, tile::StoreOp,
+               tensor::SplatOp>(op) ||
            (isa<scf::YieldOp>(op) && isa<scf::ForOp>(op->getParentOp()));
   }
 };

@@ -85,7 +85,7 @@ void collectLeaves(Value value, llvm::SetVector<Value> &leaves, bool &samePlace)
   }
   Operation *op = value.getDefiningOp();
   // A broadcast changes the rank, so what it reads never lies in the buffer of its result.
-  if (isa<tile::SliceOp>(op))
+  if (isa<tile::SliceOp, tile::GatherOp>(op))
     samePlace = false;
   for (Value operand : op->getOperands())
     collectLeaves(operand, leaves, samePlace);

@@ -21,7 +21,7 @@ func.func @token(%q: tensor<?x1x4x64xf32>, %k: tensor<?x?x2x64xf32>) -> tensor<?
   %2 = attn.attention %1, %k, %k {causal, tile.config = #tile.config<block = [1, 64]>} : (tensor<?x1x4x64xf32>, tensor<?x?x2x64xf32>, tensor<?x?x2x64xf32>) -> tensor<?x1x4x64xf32>
   return %2 : tensor<?x1x4x64xf32>
 }
-// CHECK: tile.kernel private @attention({{.*}} config <block = [64, 64]>
+// CHECK: tile.kernel private @attention({{.*}} config <block = [32, 64]>
 // CHECK: tile.kernel private @decode_attention({{.*}} config <block = [1, 32, 256]>
 // CHECK: tile.kernel private @merge_attention(
 // CHECK: tile.kernel private @attention_0({{.*}} config <block = [1, 64]>

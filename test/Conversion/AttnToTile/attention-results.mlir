@@ -127,9 +127,9 @@ func.func @global_keys(%q: tensor<?x?x2x16xf32>) -> tensor<?x?x2x16xf32> {
 // CHECK: %[[BEFORE:.*]] = arith.subi %{{.*}}, %c200 : index
 // CHECK: %[[WINDOW:.*]] = arith.maxsi %[[BEFORE]], %c0 : index
 // CHECK: %[[END:.*]] = arith.minsi %[[WINDOW]], %c20 : index
-// CHECK: %[[GLOBAL:.*]]:3 = scf.for %[[N:.*]] = %c0 to %[[END]] step %c64
+// CHECK: %[[GLOBAL:.*]]:3 = scf.for %[[N:.*]] = %c0 to %[[END]] step %c32
 // CHECK-NOT: pad(
-// CHECK:   %[[COLUMN:.*]] = tile.iota along 1 : tensor<64x64xi32>
+// CHECK:   %[[COLUMN:.*]] = tile.iota along 1 : tensor<64x32xi32>
 // CHECK:   %[[REST:.*]] = arith.subi %[[END]], %[[N]] : index
 // CHECK:   %[[LAST:.*]] = arith.subi %[[REST]], %c1 : index
 // CHECK:   %[[LAST32:.*]] = arith.index_cast %[[LAST]] : index to i32
@@ -141,4 +141,4 @@ func.func @global_keys(%q: tensor<?x?x2x16xf32>) -> tensor<?x?x2x16xf32> {
 // CHECK: scf.for {{.*}} iter_args(%{{.*}} = %[[GLOBAL]]#0,
 // CHECK:   %[[NEAR:.*]] = arith.cmpi sle, %{{.*}}, %[[COLUMNS:.*]] :
 // CHECK:   %[[IS_GLOBAL:.*]] = arith.cmpi sle, %[[COLUMNS]], %{{.*}} :
-// CHECK:   arith.ori %[[NEAR]], %[[IS_GLOBAL]] : tensor<64x64xi1>
+// CHECK:   arith.ori %[[NEAR]], %[[IS_GLOBAL]] : tensor<64x32xi1>

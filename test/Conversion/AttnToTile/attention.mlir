@@ -1,8 +1,8 @@
-// RUN: heddle-opt %s --attn-to-tile --canonicalize --cse | FileCheck %s
+// RUN: heddle-opt %s --attn-to-tile --canonicalize --cse --split-input-file | FileCheck %s
 
 // CHECK-LABEL: func.func @causal
-// CHECK-SAME: %[[Q:[^:]*]]: tensor<?x?x8x64xf16>, %[[K:[^:]*]]: tensor<?x?x2x64xf16>, %[[V:[^:]*]]: tensor<?x?x2x48xf16>
-func.func @causal(%q: tensor<?x?x8x64xf16>, %k: tensor<?x?x2x64xf16>, %v: tensor<?x?x2x48xf16>)
+// CHECK-SAME: %[[Q:[^:]*]]: tensor<?x?x8x64xf16>, %[[K:[^:]*]]: tensor<?x?x8x64xf16>, %[[V:[^:]*]]: tensor<?x?x8x48xf16>
+func.func @causal(%q: tensor<?x?x8x64xf16>, %k: tensor<?x?x8x64xf16>, %v: tensor<?x?x8x48xf16>)
     -> (tensor<?x?x8x48xf16>, tensor<?x8x?xf32>) {
   // CHECK: %[[BATCH:.*]] = tensor.dim %[[Q]], %c0
   // CHECK: %[[OF_KEY:.*]] = tensor.dim %[[K]], %c0
@@ -16,7 +16,7 @@ func.func @causal(%q: tensor<?x?x8x64xf16>, %k: tensor<?x?x2x64xf16>, %v: tensor
   // CHECK: tile.dispatch @attention grid(%[[PROGRAMS]], %c1, %c1)
   // CHECK-SAME: ins(%[[Q]], %[[K]], %[[V]] : {{.*}}) outs(%{{.*}}, %{{.*}} : tensor<?x?x8x48xf16>, tensor<?x8x?xf32>)
   %o, %lse = attn.attention %q, %k, %v {causal, return_lse}
-      : (tensor<?x?x8x64xf16>, tensor<?x?x2x64xf16>, tensor<?x?x2x48xf16>) -> (tensor<?x?x8x48xf16>, tensor<?x8x?xf32>)
+      : (tensor<?x?x8x64xf16>, tensor<?x?x8x64xf16>, tensor<?x?x8x48xf16>) -> (tensor<?x?x8x48xf16>, tensor<?x8x?xf32>)
   return %o, %lse : tensor<?x?x8x48xf16>, tensor<?x8x?xf32>
 }
 
@@ -42,19 +42,19 @@ func.func @causal(%q: tensor<?x?x8x64xf16>, %k: tensor<?x?x2x64xf16>, %v: tensor
 // CHECK:   %[[NEGATED:.*]] = arith.negf %[[NEW_MAX]]
 // CHECK:   %[[BASES:.*]] = tile.broadcast %[[NEGATED]] along 1
 // CHECK:   %[[LOGS:.*]] = math.fma %[[S]], %[[FACTOR]], %[[BASES]]
-// CHECK:   %[[W:.*]] = math.exp2 %[[LOGS]]
+// CHECK:   %[[W:.*]] = math.exp2 %[[LOGS]] fastmath<afn>
 // CHECK:   arith.subf %[[MAX]], %[[NEW_MAX]]
 // CHECK:   tile.reduce add %[[W]] along 1
 // CHECK:   %[[ROUNDED:.*]] = arith.truncf %[[W]] : tensor<64x64xf32> to tensor<64x64xf16>
 // CHECK:   tile.dot %[[ROUNDED]], %{{.*}} : tensor<64x64xf16>, tensor<64x48xf16> -> tensor<64x48xf32>
 
-// The others.
-// CHECK: scf.for %[[N:.*]] = %[[FULL]] to %{{.*}} step %c64
+// The others, in smaller blocks.
+// CHECK: scf.for %[[N:.*]] = %[[FULL]] to %{{.*}} step %c32
 // CHECK:   tile.load {{.*}} pad(
 // CHECK:   %[[S:.*]] = tile.dot
-// CHECK:   %[[COLUMN:.*]] = tile.iota along 1 : tensor<64x64xi32>
+// CHECK:   %[[COLUMN:.*]] = tile.iota along 1 : tensor<64x32xi32>
 // CHECK:   %[[FIRST:.*]] = arith.subi %{{.*}}, %[[N]] : index
-// CHECK:   %[[LAST:.*]] = tile.iota along 0 start(%[[FIRST]]) : tensor<64x64xi32>
+// CHECK:   %[[LAST:.*]] = tile.iota along 0 start(%[[FIRST]]) : tensor<64x32xi32>
 // CHECK:   %[[VISIBLE:.*]] = arith.cmpi sle, %[[COLUMN]], %[[LAST]]
 // CHECK:   arith.select %[[VISIBLE]], %[[S]], %{{.*}}
 // A row that sees no key of the block keeps the lowest maximum: there is no case for it.
@@ -66,3 +66,44 @@ func.func @causal(%q: tensor<?x?x8x64xf16>, %k: tensor<?x?x2x64xf16>, %v: tensor
 // CHECK: tile.view %[[LSE]][%{{.*}}, %{{.*}}, :]
 // CHECK: tile.store %{{.*}} : tensor<64xf32>, !tile.view<?xf32>
 // CHECK: tile.return
+
+// -----
+
+// Heads of a group are computed side by side, four of them at most, and share keys and values. A row's query is the rest of its number
+// by 32; rows are split into heads again where they are stored.
+// CHECK-LABEL: func.func @shared
+// CHECK: %[[BLOCKS:.*]] = arith.ceildivui %{{.*}}, %c32
+// CHECK: %[[GROUPS:.*]] = arith.muli %{{.*}}, %c2
+// CHECK: %[[PROGRAMS:.*]] = arith.muli %[[BLOCKS]], %[[GROUPS]]
+// CHECK: tile.dispatch @attention grid(%[[PROGRAMS]], %c1, %c1)
+func.func @shared(%q: tensor<?x?x8x64xf32>, %k: tensor<?x?x1x64xf32>) -> (tensor<?x?x8x64xf32>, tensor<?x8x?xf32>) {
+  %o, %lse = attn.attention %q, %k, %k {causal, return_lse}
+      : (tensor<?x?x8x64xf32>, tensor<?x?x1x64xf32>, tensor<?x?x1x64xf32>) -> (tensor<?x?x8x64xf32>, tensor<?x8x?xf32>)
+  return %o, %lse : tensor<?x?x8x64xf32>, tensor<?x8x?xf32>
+}
+
+// CHECK-LABEL: tile.kernel private @attention(
+// CHECK-DAG: %[[MASK:.*]] = arith.constant dense<31> : tensor<128x32xi32>
+// CHECK-COUNT-4: tile.load {{.*}} -> tensor<32x64xf32>
+// CHECK: %[[QUERIES:.*]] = tile.concat {{.*}} along 0 : {{.*}} -> tensor<128x64xf32>
+// CHECK: scf.for
+// CHECK: tile.dot %[[QUERIES]], %{{.*}} {transpose_b} : tensor<128x64xf32>, tensor<64x64xf32> -> tensor<128x64xf32>
+// CHECK: scf.for
+// CHECK: tile.dot %[[QUERIES]], %{{.*}} {transpose_b} : tensor<128x64xf32>, tensor<32x64xf32> -> tensor<128x32xf32>
+// CHECK: %[[ROW:.*]] = tile.iota along 0 {{.*}}: tensor<128x32xi32>
+// CHECK: arith.andi %[[ROW]], %[[MASK]]
+// CHECK: tile.slice %{{.*}}[96, 0] : tensor<128x64xf32> -> tensor<32x64xf32>
+// CHECK: tile.slice %{{.*}}[96] : tensor<128xf32> -> tensor<32xf32>
+
+// -----
+
+// What differs by head, as a sink, is not shared.
+// CHECK-LABEL: func.func @sinks
+// CHECK: tile.dispatch @attention grid
+// CHECK-LABEL: tile.kernel private @attention(
+// CHECK-NOT: tile.concat
+func.func @sinks(%q: tensor<?x?x8x64xf32>, %k: tensor<?x?x1x64xf32>, %sinks: tensor<8xf32>) -> tensor<?x?x8x64xf32> {
+  %o = attn.attention %q, %k, %k sinks(%sinks : tensor<8xf32>) {causal}
+      : (tensor<?x?x8x64xf32>, tensor<?x?x1x64xf32>, tensor<?x?x1x64xf32>) -> tensor<?x?x8x64xf32>
+  return %o : tensor<?x?x8x64xf32>
+}

@@ -31,7 +31,7 @@ tile.kernel @transposed(%a: memref<4x40xbf16>, %b: memref<?x40xbf16>, %c: memref
 // CHECK-SAME: %[[W:[a-z0-9]+]]: memref<3x7xf32>, %[[B:[a-z0-9]+]]: memref<?x48xbf16>
 // CHECK-DAG: %[[PAIRS:.*]] = memref.alloca() {alignment = 64 : i64} : memref<3x16xi32>
 // CHECK: arith.truncf
-// CHECK: vector.shuffle {{.*}} [1, 3, 5,
+// CHECK: vector.shuffle {{.*}} [0, 1, 2, 3,
 // CHECK: vector.store %{{.*}}, %[[PAIRS]]
 // CHECK: %{{.*}}:9 = scf.for {{.*}} to %c3 step %c1 iter_args
 // CHECK-COUNT-2: vector.load %[[B]]{{.*}} vector<32xbf16>
