@@ -8,5 +8,6 @@ include "ViewOps.td"
 include "MemoryOps.td"
 include "ComputeOps.td"
 include "ShapeOps.td"
+include "ControlOps.td"
 
 #endif // HEDDLE_TILE_OPS_TD

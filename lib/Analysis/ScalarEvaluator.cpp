@@ -287,7 +287,9 @@ void ScalarEvaluator::walk(Block &block, Visitor visit, int64_t times) {
       bool isThen = takesThen(branch);
       if (isThen || !branch.getElseRegion().empty())
         walk(isThen ? *branch.thenBlock() : *branch.elseBlock(), visit, times);
-    } else if (isa<scf::WhileOp>(op))
+    } else if (auto change = dyn_cast<tile::IfAnyOp>(op))
+      walk(*change.getRegionBlock(), visit, times);
+    else if (isa<scf::WhileOp>(op))
       incomplete = true;
     else
       visit(&op, times);

@@ -58,6 +58,7 @@ static void addTileKernels(OpPassManager &pm, const AttnToLinalgPipelineOptions 
     AttnFormKernelsPassOptions groups;
     groups.chip = kernels.chip;
     pm.addNestedPass<func::FuncOp>(createAttnFormKernelsPass(groups));
+    kernels.rescaleMargin = options.rescaleMargin;
   }
   if (forGPU)
     kernels.f32Products = options.f32Products;

@@ -13,6 +13,7 @@ void TargetCode::buildAttnToLinalg(OpPassManager &pm) const {
   if (target.isGPU())
     pipeline.chip = target.chip->name.str();
   pipeline.f32Products = steps.options.f32Products;
+  pipeline.rescaleMargin = steps.options.rescaleMargin;
   pipeline.sharedBytes = steps.options.sharedBytes;
   buildAttnToLinalgPipeline(pm, pipeline);
 }

@@ -53,6 +53,7 @@ Result<run::Module> ModuleLoader::load(ModuleOp module, const LoadOptions &optio
   compile.accumulate = options.accumulate;
   compile.kernels = options.kernels;
   compile.f32Products = options.f32Products;
+  compile.rescaleMargin = options.rescaleMargin;
   compile.sharedBytes = options.sharedBytes;
   compile.writeHeader = false;
   DiagnosticText diagnostics(*mlirContext);

@@ -32,6 +32,7 @@ struct LoadOptions {
   AccumulateType accumulate = AccumulateType::F32;
   KernelSource kernels = defaultKernels;
   tile::DotPrecision f32Products = tile::DotPrecision::TF32x3;
+  double rescaleMargin = defaultRescaleMargin;
   int64_t sharedBytes = 0; ///< that a CTA may have; 0: as much as the chip has
 };
 

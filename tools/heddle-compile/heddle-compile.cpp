@@ -106,6 +106,11 @@ static cl::opt<heddle::tile::DotPrecision>
                                       "as three products of tf32 (default)"),
                            clEnumValN(heddle::tile::DotPrecision::IEEE, "ieee",
                                       "as f32, without tensor cores")));
+static cl::opt<double> rescaleMargin(
+    "rescale-margin", cl::cat(category), cl::init(heddle::defaultRescaleMargin),
+    cl::desc("How far scores may exceed the running maximum of attention on a GPU, in "
+             "base 2, before the accumulator is rescaled; 0: it always is "
+             "(default: 8)"));
 static cl::opt<int64_t> sharedBytes("shared-bytes", cl::cat(category), cl::value_desc("N"),
                                     cl::desc("Shared memory that a CTA may have on a GPU "
                                              "(default: as much as the chip has)"));
@@ -329,6 +334,7 @@ int main(int argc, char **argv) {
   options.accumulate = accumulate;
   options.kernels = kernels;
   options.f32Products = f32Products;
+  options.rescaleMargin = rescaleMargin;
   options.sharedBytes = sharedBytes;
   options.dumpFolder = dumpPasses;
   options.verifyEach = verifyEach;

@@ -31,6 +31,7 @@ enum class KernelSource { Reference, Tile, TileAll };
 
 /// What compilers of modules use where nothing else is asked for.
 inline constexpr KernelSource defaultKernels = KernelSource::Tile;
+inline constexpr double defaultRescaleMargin = 8;
 
 struct AttnToLinalgPipelineOptions : mlir::PassPipelineOptions<AttnToLinalgPipelineOptions> {
   Option<AccumulateType> accumulate{
@@ -55,6 +56,10 @@ struct AttnToLinalgPipelineOptions : mlir::PassPipelineOptions<AttnToLinalgPipel
       llvm::cl::values(
           clEnumValN(tile::DotPrecision::TF32x3, "tf32x3", "as three products of tf32"),
           clEnumValN(tile::DotPrecision::IEEE, "ieee", "as f32, without tensor cores"))};
+  Option<double> rescaleMargin{
+      *this, "rescale-margin", llvm::cl::init(defaultRescaleMargin),
+      llvm::cl::desc("How far scores may exceed the running maximum of attention on a GPU, in base "
+                     "2, before the accumulator is rescaled; 0: it always is")};
   Option<int64_t> sharedBytes{
       *this, "shared-bytes", llvm::cl::init(0),
       llvm::cl::desc("Shared memory that a CTA may have on a GPU; 0: as much as the chip has")};

@@ -53,6 +53,7 @@ struct CompileOptions {
   AccumulateType accumulate = AccumulateType::F32;             ///< arithmetic inside attn ops
   KernelSource kernels = defaultKernels;                       ///< code of attn ops
   tile::DotPrecision f32Products = tile::DotPrecision::TF32x3; ///< on GPUs
+  double rescaleMargin = defaultRescaleMargin;                 ///< of attention on GPUs, in base 2
   int64_t sharedBytes = 0; ///< what a CTA may have on a GPU; 0: as much as the chip has
   std::string weightsFile; ///< name that the description gives to embedded weights
   std::string launcher;    ///< executable that --emit=exe copies

@@ -29,9 +29,10 @@ constexpr int64_t sharedBlockQueries = 32, mostSharedRows = 128, mostSharedEleme
 constexpr int64_t cpuEdgeKeys = 32;
 
 /// On GPUs accumulators are in registers, and queries, keys and values in shared memory. The first block that fits is taken. No block
-/// spills, which is measured: f32 in three products needs more registers, and ptxas takes more of them for sm_90.
-constexpr BlockSizes gpuBlocks[] = {{64, 128, 64, 4},
-                                    {128, 128, 32, 4, 32},
+/// spills, which is measured: f32 in three products needs more registers, and ptxas takes more of them for sm_90. It also makes loops three times
+/// as long, and ptxas' time grows faster than their length: so f32 has few keys a block.
+constexpr BlockSizes gpuBlocks[] = {{128, 128, 32, 4, 32},
+                                    {64, 128, 64, 4},
                                     {96, 128, 64, 4},
                                     {128, 128, 64, 8, 16, 90},
                                     {128, 128, 64, 4},
@@ -216,6 +217,7 @@ AttentionForm::AttentionForm(attn::AttentionOp op, const KernelTarget &target)
   BlockSizes blocks = chooseBlocks(hint, *this, target.chip);
   if (auto config = op->getAttrOfType<tile::ConfigAttr>("tile.config"); config && !hint.empty())
     blocks.warps = config.getWarps().value_or(blocks.warps);
+  rescaleMargin = has(Part::MaxLogit) ? 0 : target.rescaleMargin;
   blockQueries = blocks.queries;
   blockKeys = blocks.keys;
   edgeKeys = blockKeys;
@@ -292,7 +294,7 @@ Attribute AttentionForm::key() const {
     for (unsigned dim = 0; has(part) && dim < 4; ++dim)
       numbers.push_back(isBroadcast(part, dim));
   parts.push_back(builder.getDenseI64ArrayAttr(numbers));
-  parts.push_back(builder.getDenseF64ArrayAttr({scale, softcap.value_or(0)}));
+  parts.push_back(builder.getDenseF64ArrayAttr({scale, softcap.value_or(0), rescaleMargin}));
   if (score)
     parts.push_back(scoreRegionKey(*score));
   for (Type capture : captures)

@@ -67,6 +67,8 @@ private:
   KeyRange visibleKeys();
   RunningSoftmax visit(Index begin, Index end, KeyBlock kind, const RunningSoftmax &before);
   RunningSoftmax step(Index key, KeyBlock kind, const RunningSoftmax &before);
+  /// Whether the maximum moves beyond a margin only. In masked blocks it rises anyway.
+  bool hasMargin(KeyBlock kind) const { return form.rescaleMargin > 0 && kind == KeyBlock::Inside; }
   Tile keyScores(Index key, KeyBlock kind);
   Tile load(Value rows, Index key, KeyBlock kind, int64_t dim, int64_t columns);
   Tile firstKeyScores(const RunningSoftmax &after);
@@ -161,20 +163,27 @@ KeyRange AttentionKernel::visibleKeys() {
   return {begin, fullBegin, fullBegin + full, end};
 }
 
-/// A loop over blocks of keys.
+/// A loop over blocks of keys. Where the maximum seldom moves, its negative is carried, which is what scores are added to.
 RunningSoftmax AttentionKernel::visit(Index begin, Index end, KeyBlock kind,
                                       const RunningSoftmax &before) {
-  auto loop = scf::ForOp::create(emit, begin, end, emit.index(scores.keysOf(kind)),
-                                 ValueRange{before.acc, before.maximum, before.sum});
+  bool negates = hasMargin(kind);
+  auto loop = scf::ForOp::create(
+      emit, begin, end, emit.index(scores.keysOf(kind)),
+      ValueRange{before.acc, negates ? -before.maximum : before.maximum, before.sum});
   auto stateOf = [&](ValueRange values) {
     return RunningSoftmax{emit.tile(values[0]), emit.tile(values[1]), emit.tile(values[2])};
   };
-  OpBuilder::InsertionGuard guard(emit);
-  emit.setInsertionPointToStart(loop.getBody());
-  RunningSoftmax after =
-      step(emit.index(loop.getInductionVar()), kind, stateOf(loop.getRegionIterArgs()));
-  scf::YieldOp::create(emit, ValueRange{after.acc, after.maximum, after.sum});
-  return stateOf(loop.getResults());
+  {
+    OpBuilder::InsertionGuard guard(emit);
+    emit.setInsertionPointToStart(loop.getBody());
+    RunningSoftmax after =
+        step(emit.index(loop.getInductionVar()), kind, stateOf(loop.getRegionIterArgs()));
+    scf::YieldOp::create(emit, ValueRange{after.acc, after.maximum, after.sum});
+  }
+  RunningSoftmax after = stateOf(loop.getResults());
+  if (negates)
+    after.maximum = -after.maximum;
+  return after;
 }
 
 /// A block of keys or values.
@@ -192,18 +201,19 @@ Tile AttentionKernel::keyScores(Index key, KeyBlock kind) {
 }
 
 RunningSoftmax AttentionKernel::step(Index key, KeyBlock kind, const RunningSoftmax &before) {
-  return softmax.add(before, keyScores(key, kind), scores.factor(), [&] {
-    return load(valueRows, key, kind, form.valueDim, form.valueColumns);
-  });
+  Tile s = keyScores(key, kind);
+  auto values = [&] { return load(valueRows, key, kind, form.valueDim, form.valueColumns); };
+  return hasMargin(kind) ? softmax.addWithMargin(before, s, scores.factor(), values)
+                         : softmax.add(before, s, scores.factor(), values);
 }
 
 /// The scores of key 0, scaled like the maximum; -inf where it is hidden. A block of keys is computed once more, so that the loops carry
 /// nothing for it; by a loop of at most one trip, since there may be no key.
 Tile AttentionKernel::firstKeyScores(const RunningSoftmax &after) {
   constexpr double hidden = -std::numeric_limits<double>::infinity();
-  auto loop = scf::ForOp::create(emit, emit.index(0), min(block.keys, emit.index(1)),
-                                 emit.index(form.blockKeys),
-                                 ValueRange(after.maximum.constant(hidden)));
+  auto loop =
+      scf::ForOp::create(emit, emit.index(0), min(block.keys, emit.index(1)),
+                         emit.index(form.blockKeys), ValueRange(after.maximum.constant(hidden)));
   {
     OpBuilder::InsertionGuard guard(emit);
     emit.setInsertionPointToStart(loop.getBody());

@@ -12,6 +12,10 @@
 // m starts from the lowest finite number, which a row keeps that has seen no key, or only scores of -inf. With -inf there would be
 // -inf - -inf: so w = 2^(-inf - m') = 0 and a = 1 for such a row, and a = 0 when its first key comes, without a case for them.
 //
+// Any m' will do that is not far below the maximum. So with a margin T, in blocks that are not masked, m moves only in rows where the block's
+// maximum exceeds it by more than T: weights are then at most 2^T, a is exactly 1 in all other rows, and `tile.if_any` leaves out the
+// multiplication of acc where no row has moved. l is at least 1 as before, since m was the score of some key.
+//
 // Parts a and b of the keys merge like one more block: m = max(m_a, m_b), and acc and l are added after factors 2^(m_a - m) and
 // 2^(m_b - m). Where b has seen no key, these are exactly 1 and 0, or 1 and 1 where neither has, and acc and l are 0.
 //
@@ -36,21 +40,46 @@ RunningSoftmax AttentionSoftmax::start() {
 
 RunningSoftmax AttentionSoftmax::add(const RunningSoftmax &before, Tile scores, double factor,
                                      llvm::function_ref<Tile()> values) {
-  int64_t keys = scores.getType().getDimSize(1);
   Tile blockMaximum = emit.rowMax(scores);
   Tile maximum = max(before.maximum, blockMaximum * factor);
-  Tile exponents = fma(scores, scores.constant(factor), emit.repeatColumn(-maximum, keys));
-  // GPUs have one instruction for all.
-  bool isRounded = !form.warps && !form.weightType().isF32();
-  Tile weights = isRounded ? roughExp2(exponents) : exp2(exponents);
+  Tile weights = weightsOf(scores, factor, -maximum);
   Tile decay = exp2(before.maximum - maximum);
 
   Tile sum = fma(before.sum, decay, emit.rowSum(weights));
   Tile acc = before.acc * emit.repeatColumn(decay, form.valueColumns);
+  return {addValues(acc, weights, values), maximum, sum};
+}
+
+RunningSoftmax AttentionSoftmax::addWithMargin(const RunningSoftmax &before, Tile scores,
+                                               double factor, llvm::function_ref<Tile()> values) {
+  Tile blockMaximum = emit.rowMax(scores);
+  Tile rise = fma(blockMaximum, blockMaximum.constant(factor), before.maximum);
+  Tile hasRisen = greater(rise, form.rescaleMargin);
+  SmallVector<Tile> moved =
+      emit.ifAny(hasRisen, {before.acc, before.maximum, before.sum}, [&]() -> SmallVector<Tile> {
+        Tile negative = select(hasRisen, blockMaximum * -factor, before.maximum);
+        Tile decay = exp2(negative - before.maximum);
+        Tile acc = before.acc * emit.repeatColumn(decay, form.valueColumns);
+        return {acc, negative, before.sum * decay};
+      });
+  Tile acc = moved[0], negative = moved[1], oldSum = moved[2];
+  Tile weights = weightsOf(scores, factor, negative);
+  Tile sum = oldSum + emit.rowSum(weights);
+  return {addValues(acc, weights, values), negative, sum};
+}
+
+Tile AttentionSoftmax::weightsOf(Tile scores, double factor, Tile negativeMaximum) {
+  int64_t keys = scores.getType().getDimSize(1);
+  Tile exponents = fma(scores, scores.constant(factor), emit.repeatColumn(negativeMaximum, keys));
+  // GPUs have one instruction for all.
+  bool isRounded = !form.warps && !form.weightType().isF32();
+  return isRounded ? roughExp2(exponents) : exp2(exponents);
+}
+
+Tile AttentionSoftmax::addValues(Tile acc, Tile weights, llvm::function_ref<Tile()> values) {
   Tile valueTile = values();
   Type weightType = form.weightType();
-  return {emit.dot(weights.to(weightType), valueTile.to(weightType), acc, form.precision), maximum,
-          sum};
+  return emit.dot(weights.to(weightType), valueTile.to(weightType), acc, form.precision);
 }
 
 RunningSoftmax AttentionSoftmax::merge(const RunningSoftmax &a, const RunningSoftmax &b) {

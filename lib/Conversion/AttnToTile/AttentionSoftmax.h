@@ -26,6 +26,10 @@ public:
   /// After a block of keys: log2 of a weight, up to the maximum's, is `factor` times a score. `values` loads the rows of their values.
   RunningSoftmax add(const RunningSoftmax &before, Tile scores, double factor,
                      llvm::function_ref<Tile()> values);
+  /// The same where the maximum moves only in rows where the block's exceeds it by more than the form's margin, which is more than 0.
+  /// The maximum of `before`, and that of the result, has its sign changed.
+  RunningSoftmax addWithMargin(const RunningSoftmax &before, Tile scores, double factor,
+                               llvm::function_ref<Tile()> values);
   /// After the keys of two disjoint sets.
   RunningSoftmax merge(const RunningSoftmax &a, const RunningSoftmax &b);
 
@@ -36,6 +40,10 @@ public:
               llvm::function_ref<Tile()> firstKey = nullptr);
 
 private:
+  /// Weights by exponents relative to a maximum, and the accumulator with the values that they weigh.
+  Tile weightsOf(Tile scores, double factor, Tile negativeMaximum);
+  Tile addValues(Tile acc, Tile weights, llvm::function_ref<Tile()> values);
+
   TileEmitter &emit;
   const AttentionForm &form;
   int64_t rows;

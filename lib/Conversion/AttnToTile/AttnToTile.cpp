@@ -51,6 +51,12 @@ struct AttnToTilePass : impl::AttnToTilePassBase<AttnToTilePass> {
   void runOnOperation() override {
     KernelTarget target;
     target.f32Products = f32Products;
+    target.rescaleMargin = rescaleMargin;
+    if (!(rescaleMargin >= 0 && rescaleMargin <= maxRescaleMargin)) {
+      getOperation().emitError() << "expected rescale-margin between 0 and " << maxRescaleMargin
+                                 << ", got " << rescaleMargin;
+      return signalPassFailure();
+    }
     if (!chip.empty()) {
       target.chip = lookupGPUChip(chip);
       if (!target.chip) {

@@ -31,10 +31,14 @@ private:
   llvm::SmallVector<tile::KernelOp> ofGroups;
 };
 
+/// Weights of 2^15 are below the largest f16.
+constexpr int64_t maxRescaleMargin = 15;
+
 /// What kernels are made for.
 struct KernelTarget {
   const GPUChip *chip = nullptr; ///< null: a CPU
   tile::DotPrecision f32Products = tile::DotPrecision::IEEE;
+  double rescaleMargin = 0; ///< AttentionForm
 };
 
 void populateAttentionToTile(mlir::RewritePatternSet &patterns, KernelTable &kernels,

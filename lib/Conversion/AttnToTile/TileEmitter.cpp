@@ -81,6 +81,10 @@ Tile less(Tile a, double b) {
   return a.make<arith::CmpFOp>(arith::CmpFPredicate::OLT, a.value, a.constant(b).value);
 }
 
+Tile greater(Tile a, double b) {
+  return a.make<arith::CmpFOp>(arith::CmpFPredicate::OGT, a.value, a.constant(b).value);
+}
+
 Tile atMost(Tile a, Tile b) {
   return a.make<arith::CmpIOp>(arith::CmpIPredicate::sle, a.value, b.value);
 }
@@ -256,6 +260,16 @@ Tile TileEmitter::below(ArrayRef<Tile> tiles) {
   auto type = RankedTensorType::get(extents, tiles.front().getType().getElementType());
   return tile(
       tile::ConcatOp::create(*this, type, SmallVector<Value>(tiles.begin(), tiles.end()), 0));
+}
+
+SmallVector<Tile> TileEmitter::ifAny(Tile condition, ArrayRef<Tile> unchanged,
+                                     function_ref<SmallVector<Tile>()> change) {
+  auto values = [](ArrayRef<Tile> tiles) { return SmallVector<Value>(tiles.begin(), tiles.end()); };
+  auto op = tile::IfAnyOp::create(*this, condition, values(unchanged));
+  OpBuilder::InsertionGuard guard(*this);
+  setInsertionPointToStart(op.getRegionBlock());
+  tile::YieldOp::create(*this, values(change()));
+  return llvm::map_to_vector(op.getResults(), [&](Value result) { return tile(result); });
 }
 
 } // namespace heddle

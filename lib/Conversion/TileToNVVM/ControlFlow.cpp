@@ -6,6 +6,8 @@
 
 #include "KernelLowering.h"
 
+#include "llvm/ADT/SetVector.h"
+
 using namespace mlir;
 
 namespace heddle {
@@ -102,6 +104,31 @@ LogicalResult KernelLowering::lowerIf(scf::IfOp op) {
   if (failed(lowerBranch(*op.thenBlock(), *branch.thenBlock())) ||
       (hasElse && failed(lowerBranch(*op.elseBlock(), *branch.elseBlock()))))
     return failure();
+  unflatten(op, op.getResults(), branch.getResults());
+  return success();
+}
+
+/// Each warp asks its own elements of the condition, and takes the branch as one.
+LogicalResult KernelLowering::lowerIfAny(tile::IfAnyOp op) {
+  FailureOr<SmallVector<Type>> types = flattenTypes(op, op.getResultTypes());
+  FailureOr<SmallVector<Value>> unchanged = flatten(op, op.getUnchanged());
+  if (failed(types) || failed(unchanged))
+    return failure();
+  llvm::SmallSetVector<Value, 8> flags;
+  for (Value flag : registers(op.getCondition()))
+    flags.insert(flag);
+  Value any = flags.front();
+  for (Value flag : ArrayRef(flags.getArrayRef()).drop_front())
+    any = arith::OrIOp::create(b, any, flag);
+  any = NVVM::VoteSyncOp::create(b, b.getI1Type(), math.i32(-1), any, NVVM::VoteSyncKind::any);
+  auto branch = scf::IfOp::create(b, *types, any, /*addThenBlock=*/true, /*addElseBlock=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  FailureOr<SmallVector<Value>> yielded = lowerInto(*op.getRegionBlock(), *branch.thenBlock());
+  if (failed(yielded))
+    return failure();
+  scf::YieldOp::create(b, *yielded);
+  b.setInsertionPointToEnd(branch.elseBlock());
+  scf::YieldOp::create(b, *unchanged);
   unflatten(op, op.getResults(), branch.getResults());
   return success();
 }

@@ -184,6 +184,7 @@ private:
   mlir::LogicalResult lowerFor(mlir::scf::ForOp op);
   mlir::LogicalResult lowerIf(mlir::scf::IfOp op);
   mlir::LogicalResult lowerWhile(mlir::scf::WhileOp op);
+  mlir::LogicalResult lowerIfAny(tile::IfAnyOp op);
 
   // Dots.cpp
   mlir::LogicalResult lowerDot(tile::DotOp op);

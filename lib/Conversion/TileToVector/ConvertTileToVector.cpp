@@ -59,6 +59,12 @@ private:
   }
 
   LogicalResult lowerKernel(tile::KernelOp kernel) {
+    // A program is one part, and rows of a task seldom all stay as they are.
+    IRRewriter rewriter(&getContext());
+    kernel.walk<WalkOrder::PostOrder>([&](tile::IfAnyOp op) {
+      rewriter.setInsertionPoint(op);
+      op.inlineBody(rewriter);
+    });
     ImplicitLocOpBuilder b(kernel.getLoc(), kernel);
     Type index = b.getIndexType();
     SmallVector<Type> types{LLVM::LLVMPointerType::get(&getContext())};

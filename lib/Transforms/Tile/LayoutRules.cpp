@@ -180,8 +180,10 @@ LayoutAttr LayoutAssignment::wanted(OpOperand &operand) {
     return result() ? throughConcat(concat, result(), number, /*toResult=*/false) : LayoutAttr();
   if (auto loop = dyn_cast<scf::ForOp>(op))
     return of(loop.getTiedLoopRegionIterArg(&operand));
-  if (isa<scf::YieldOp>(op))
+  if (isa<scf::YieldOp, tile::YieldOp>(op))
     return of(op->getParentOp()->getResult(number));
+  if (isa<tile::IfAnyOp>(op) && number > 0)
+    return of(op->getResult(number - 1));
   // A reduction or an extraction takes what there is.
   auto type = cast<RankedTensorType>(operand.get().getType());
   return own ? own : blocked(type, 1);
@@ -225,6 +227,13 @@ bool LayoutAssignment::propagateForwards(Operation *op) {
         for (auto [result, yielded] :
              llvm::zip(op->getResults(), region->front().getTerminator()->getOperands()))
           changed |= decide(result, of(yielded));
+    return changed;
+  }
+  if (auto change = dyn_cast<tile::IfAnyOp>(op)) {
+    bool changed = false;
+    for (auto [result, before, yielded] :
+         llvm::zip_equal(op->getResults(), change.getUnchanged(), change.getYield().getValues()))
+      changed |= decide(result, of(before)) || decide(result, of(yielded));
     return changed;
   }
   if (op->getNumResults() == 0 || !isOpen(op->getResult(0)))
@@ -294,7 +303,8 @@ bool LayoutAssignment::propagateBackwards(Operation *op) {
     return false;
   for (OpOperand &operand : op->getOpOperands()) {
     bool isFactor = isa<tile::DotOp>(op) && operand.getOperandNumber() < 2;
-    if (isOpen(operand.get()) && !isFactor)
+    bool isCondition = isa<tile::IfAnyOp>(op) && operand.getOperandNumber() == 0;
+    if (isOpen(operand.get()) && !isFactor && !isCondition)
       ask(operand.get(), wanted(operand));
   }
   return changed;

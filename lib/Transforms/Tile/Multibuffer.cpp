@@ -3,9 +3,8 @@
 #include "heddle/Transforms/Tile/Passes.h"
 
 #include "ProductBuffers.h"
+#include "WarpBranches.h"
 
-#include "heddle/Layout/Conversion.h"
-#include "heddle/Layout/LayoutQueries.h"
 #include "heddle/Layout/Reduction.h"
 #include "heddle/Transforms/Tile/KernelKnobs.h"
 
@@ -21,13 +20,6 @@ namespace heddle {
 
 namespace {
 
-/// Whether other warps hold parts of what a reduction combines.
-bool crossesWarps(tile::ReduceOp op) {
-  LayoutAttr layout = tile::layoutOf(op.getInput().getType());
-  return layout &&
-         layout::inputMask(layout.getLayout(), Dim::Warp, tile::coordinate(op.getAlong())) != 0;
-}
-
 /// The layout in which the threads that are to have a row's result hold all parts of the row.
 LayoutAttr partsLayout(tile::ReduceOp op, RankedTensorType parts) {
   int64_t along = op.getAlong();
@@ -41,6 +33,7 @@ LayoutAttr partsLayout(tile::ReduceOp op, RankedTensorType parts) {
 struct TileMultibuffer : impl::TileMultibufferPassBase<TileMultibuffer> {
   void runOnOperation() override {
     tile::KernelOp kernel = getOperation();
+    numInlined += inlineSharedBranches(kernel);
     SharedBuffers buffers(kernel);
     SmallVector<tile::ReduceOp> reductions;
     kernel.walk([&](tile::ReduceOp op) {
@@ -83,15 +76,11 @@ private:
   }
 
   LogicalResult lowerConversion(tile::ConvertLayoutOp op, SharedBuffers &buffers) {
-    LayoutAttr from = tile::layoutOf(op.getInput().getType()), to = tile::layoutOf(op.getType());
-    if (!from || !to || op.getType().getRank() == 0)
-      return success();
-    auto conversion = layout::classifyConversion(from.getLayout(), to.getLayout());
-    if (conversion && conversion->source &&
-        conversion->kind <= layout::ConversionKind::RegisterPermutation)
+    if (op.getType().getRank() == 0 || staysInThread(op))
       return success();
     OpBuilder builder(op);
-    FailureOr<Value> converted = buffers.exchange(builder, op.getLoc(), op.getInput(), to);
+    FailureOr<Value> converted =
+        buffers.exchange(builder, op.getLoc(), op.getInput(), tile::layoutOf(op.getType()));
     if (failed(converted))
       return failure();
     op.replaceAllUsesWith(*converted);

@@ -90,6 +90,7 @@ struct TileOptimizeLayouts : impl::TileOptimizeLayoutsPassBase<TileOptimizeLayou
   void runOnOperation() override {
     tile::KernelOp kernel = getOperation();
     numSums += splitLoopCarriedSums(kernel);
+    numConditions += splitConditions(kernel);
 
     RewritePatternSet patterns(&getContext());
     patterns.add<ConvertBeforeWidening, ConvertAfterNarrowing>(&getContext());

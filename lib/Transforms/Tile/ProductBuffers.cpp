@@ -5,15 +5,13 @@
 #include "AccessWidth.h"
 #include "DotLayouts.h"
 #include "GlobalMemory.h"
-
-#include "heddle/Layout/Conversion.h"
+#include "WarpBranches.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
-using heddle::layout::ConversionKind;
 
 namespace heddle {
 
@@ -67,14 +65,6 @@ static bool canBeCopied(tile::LoadOp load) {
   return padsWithZeros && load.getType().getRank() == 2 &&
          accessBytes(load.getView(), load.getIndices(), load.getType()) >= minCopyBytes &&
          onlyFeedsProducts(load.getResult()) && !mayBeOverwritten(load);
-}
-
-/// Whether a conversion only renames registers.
-static bool staysInThread(tile::ConvertLayoutOp op) {
-  auto conversion = layout::classifyConversion(tile::layoutOf(op.getInput().getType()).getLayout(),
-                                               tile::layoutOf(op.getType()).getLayout());
-  return conversion && conversion->source &&
-         conversion->kind <= ConversionKind::RegisterPermutation;
 }
 
 Value ProductBuffers::copied(tile::LoadOp load) {

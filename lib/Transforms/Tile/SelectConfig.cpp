@@ -56,6 +56,8 @@ struct KernelShape {
   const Product *ring = nullptr;
   /// Rows of a chain are numbered, to be compared with columns.
   bool numbersRows = false;
+  /// There is a tile.if_any, whose block ends the lives of what is computed before.
+  bool branches = false;
 };
 
 /// What is decided for a kernel.
@@ -71,6 +73,7 @@ struct TableEntry {
   // A chain: bits of its operands, rows, columns of the first product, depth of the first, columns of the second.
   int64_t bits, rows, inner, depth, columns;
   Rows numbering;
+  bool branches;
   int64_t warps;
   bool keepOperands, interleave;
   std::initializer_list<StringRef> remat;
@@ -79,6 +82,7 @@ struct TableEntry {
     const Product &first = *shape.first, &second = *shape.second;
     return bits == first.bits && bits == second.bits && rows == first.rows &&
            inner == first.columns && depth == first.depth && columns == second.columns &&
+           branches == shape.branches &&
            (numbering == Rows::Any || shape.numbersRows == (numbering == Rows::Numbered));
   }
 };
@@ -86,12 +90,19 @@ struct TableEntry {
 } // namespace
 
 static const TableEntry table[] = {
-    {16, 128, 128, 64, 64, Rows::Any, 4, false, true, {"a", "b", "bt"}},
-    {16, 128, 64, 64, 64, Rows::Any, 4, true, false, {}},
-    {16, 128, 64, 128, 128, Rows::Numbered, 4, false, true, {"a", "bt"}},
-    {16, 128, 64, 128, 128, Rows::NotNumbered, 4, false, true, {"a"}},
-    {16, 64, 64, 128, 128, Rows::Any, 4, true, false, {"b", "bt"}},
-    {16, 128, 64, 256, 256, Rows::Any, 8, false, false, {}},
+    {16, 128, 128, 64, 64, Rows::Numbered, true, 4, false, false, {}},
+    {16, 128, 128, 64, 64, Rows::NotNumbered, true, 4, false, true, {"bt"}},
+    {16, 128, 64, 64, 64, Rows::Any, true, 4, true, false, {}},
+    {16, 128, 64, 128, 128, Rows::Any, true, 4, false, false, {}},
+    {16, 64, 64, 128, 128, Rows::Any, true, 4, true, true, {}},
+    {16, 128, 64, 256, 256, Rows::Any, true, 8, false, false, {}},
+    // Without a branch in the loop.
+    {16, 128, 128, 64, 64, Rows::Any, false, 4, false, true, {"a", "b", "bt"}},
+    {16, 128, 64, 64, 64, Rows::Any, false, 4, true, false, {}},
+    {16, 128, 64, 128, 128, Rows::Numbered, false, 4, false, true, {"a", "bt"}},
+    {16, 128, 64, 128, 128, Rows::NotNumbered, false, 4, false, true, {"a"}},
+    {16, 64, 64, 128, 128, Rows::Any, false, 4, true, false, {"b", "bt"}},
+    {16, 128, 64, 256, 256, Rows::Any, false, 8, false, false, {}},
 };
 
 /// Registers of a thread that accumulators and kept operands may take; the rest is for addresses, statistics and fragments.
@@ -139,6 +150,7 @@ static KernelShape describe(tile::KernelOp kernel) {
   if (shape.first)
     shape.ring = nullptr;
   kernel.walk([&](tile::IotaOp iota) { shape.numbersRows |= iota.getAlong() == 0; });
+  kernel.walk([&](tile::IfAnyOp) { shape.branches = true; });
   return shape;
 }
 

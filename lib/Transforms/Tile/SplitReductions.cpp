@@ -9,7 +9,7 @@
 //     p = p * (decay, broadcast along d) + tile_nv.reduce_in_thread add w along d
 //     s = tile.reduce add p along d                   after the loop
 //
-// This is done if
+// The product may stand in a tile.if_any that takes and gives s. This is done if
 //
 // 1. nothing else in the loop reads s,
 // 2. threads share rows of w, so that there is something to save,
@@ -38,7 +38,10 @@ struct CarriedSum {
   unsigned number; ///< of the iter_arg
   Operation *update;
   tile::ReduceOp reduce;
-  Value decay; ///< null without
+  Value decay;             ///< null without
+  tile::IfAnyOp branch;    ///< with the product s * decay, if that may be skipped
+  arith::MulFOp product;   ///< in the branch
+  unsigned numberInBranch; ///< of s among its tiles
   int64_t along;
   RankedTensorType part;
   Value init;
@@ -78,12 +81,26 @@ static Value otherFactor(Value carried, Value value) {
   return product.getRhs() == carried ? product.getLhs() : Value();
 }
 
+/// The same where the carried value goes through a branch, whose only result of it is `old`.
+static bool matchBranch(Value carried, Value old, CarriedSum &sum) {
+  auto branch = old.getDefiningOp<tile::IfAnyOp>();
+  if (!branch || !old.hasOneUse())
+    return false;
+  unsigned number = cast<OpResult>(old).getResultNumber();
+  Value yielded = branch.getYield().getValues()[number];
+  sum.decay = otherFactor(carried, yielded);
+  sum.product = yielded.getDefiningOp<arith::MulFOp>();
+  sum.branch = branch;
+  sum.numberInBranch = number;
+  return sum.decay && branch.getUnchanged()[number] == carried && carried.hasNUses(2);
+}
+
 bool LoopSplitter::matchUpdate(Value carried, Value yielded, CarriedSum &sum) {
   if (auto fma = yielded.getDefiningOp<math::FmaOp>()) {
     sum.update = fma;
     sum.reduce = fma.getC().getDefiningOp<tile::ReduceOp>();
     sum.decay = fma.getA() == carried ? fma.getB() : fma.getA();
-    return fma.getA() == carried || fma.getB() == carried;
+    return carried.hasOneUse() && (fma.getA() == carried || fma.getB() == carried);
   }
   auto add = yielded.getDefiningOp<arith::AddFOp>();
   if (!add)
@@ -92,9 +109,13 @@ bool LoopSplitter::matchUpdate(Value carried, Value yielded, CarriedSum &sum) {
   for (auto [old, rest] :
        {std::pair(add.getLhs(), add.getRhs()), std::pair(add.getRhs(), add.getLhs())}) {
     sum.reduce = rest.getDefiningOp<tile::ReduceOp>();
-    sum.decay = old == carried ? Value() : otherFactor(carried, old);
-    if (sum.reduce && (old == carried || sum.decay))
-      return true;
+    if (!sum.reduce)
+      continue;
+    if (carried.hasOneUse()) {
+      sum.decay = old == carried ? Value() : otherFactor(carried, old);
+      return old == carried || sum.decay;
+    }
+    return matchBranch(carried, old, sum);
   }
   return false;
 }
@@ -109,9 +130,9 @@ static RankedTensorType rowType(const CarriedSum &sum) {
 
 std::optional<CarriedSum> LoopSplitter::match(unsigned number) {
   BlockArgument carried = loop.getRegionIterArg(number);
-  CarriedSum sum{number, nullptr, nullptr, {}, 0, {}, {}};
+  CarriedSum sum{number, nullptr, nullptr, {}, {}, {}, 0, 0, {}, {}};
   auto type = dyn_cast<RankedTensorType>(carried.getType());
-  if (!type || !tile::layoutOf(type) || !carried.hasOneUse() ||
+  if (!type || !tile::layoutOf(type) ||
       !matchUpdate(carried, loop.getYieldedValues()[number], sum) || !sum.reduce ||
       sum.reduce.getKind() != tile::CombiningKind::Add || !sum.update->hasOneUse())
     return std::nullopt;
@@ -144,6 +165,18 @@ Value LoopSplitter::splitUpdate(CarriedSum &sum, Value carried) {
   Value part =
       tile_nv::ReduceInThreadOp::create(builder, sum.reduce.getLoc(), sum.part,
                                         tile::CombiningKind::Add, sum.reduce.getInput(), sum.along);
+  if (sum.branch) {
+    Value old = sum.branch.getResult(sum.numberInBranch);
+    old.setType(sum.part);
+    sum.branch.getUnchangedMutable()[sum.numberInBranch].set(carried);
+    builder.setInsertionPoint(sum.product);
+    Value decay = tile::BroadcastOp::create(builder, loc, sum.part, sum.decay, sum.along);
+    Value product = arith::MulFOp::create(builder, loc, carried, decay);
+    sum.branch.getYield()->setOperand(sum.numberInBranch, product);
+    sum.product.erase();
+    builder.setInsertionPoint(sum.update);
+    return arith::AddFOp::create(builder, loc, old, part);
+  }
   if (!sum.decay)
     return arith::AddFOp::create(builder, loc, carried, part);
   Value decay = tile::BroadcastOp::create(builder, loc, sum.part, sum.decay, sum.along);

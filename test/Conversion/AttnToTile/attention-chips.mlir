@@ -21,11 +21,11 @@ func.func @latent(%q: tensor<?x?x4x576xbf16>, %k: tensor<?x?x1x576xbf16>, %v: te
 }
 
 // One token, keys of 40 columns in tiles of 48; f32 in three products.
-// CHECK: tile.kernel private @attention_2({{.*}}) config <block = [16, 64], warps = 4>
+// CHECK: tile.kernel private @attention_2({{.*}}) config <block = [16, 32], warps = 4>
 // CHECK: tile.load %{{.*}} pad(%{{.*}}) : !tile.view<?x40xf32> -> tensor<16x48xf32>
 // CHECK: scf.for
-// CHECK:   tile.load %{{.*}} pad(%{{.*}}) : !tile.view<?x40xf32> -> tensor<64x48xf32>
-// CHECK:   tile.dot %{{.*}} precision tf32x3 {transpose_b} : tensor<16x48xf32>, tensor<64x48xf32> -> tensor<16x64xf32>
+// CHECK:   tile.load %{{.*}} pad(%{{.*}}) : !tile.view<?x40xf32> -> tensor<32x48xf32>
+// CHECK:   tile.dot %{{.*}} precision tf32x3 {transpose_b} : tensor<16x48xf32>, tensor<32x48xf32> -> tensor<16x32xf32>
 // CHECK: tile.store %{{.*}} : tensor<16x48xf32>, !tile.view<?x40xf32>
 func.func @token(%q: tensor<?x1x4x40xf32>, %k: tensor<?x?x4x40xf32>) -> tensor<?x1x4x40xf32> {
   %0 = attn.attention %q, %k, %k : (tensor<?x1x4x40xf32>, tensor<?x?x4x40xf32>, tensor<?x?x4x40xf32>) -> tensor<?x1x4x40xf32>

@@ -81,3 +81,31 @@ tile.kernel @until(%y: memref<32xf32>, %n: index) config <block = [32], warps = 
   tile.store %r#1, %to[%c0] : tensor<32xf32, #one>, !tile.view<32xf32>
   tile.return
 }
+
+// -----
+
+#two = #tile.layout<64, register = [(32)], lane = [(1), (2), (4), (8), (16)]>
+
+// A warp votes whether it takes a branch.
+// CHECK-LABEL: llvm.func @if_any
+// CHECK: %[[A:.*]] = arith.cmpf ogt, %[[X0:.*]], %{{.*}} : f32
+// CHECK: %[[B:.*]] = arith.cmpf ogt, %[[X1:.*]], %{{.*}} : f32
+// CHECK: %[[MINE:.*]] = arith.ori %[[A]], %[[B]] : i1
+// CHECK: %[[ANY:.*]] = nvvm.vote.sync any %{{.*}}, %[[MINE]] -> i1
+// CHECK: scf.if %[[ANY]] -> (f32, f32) {
+// CHECK: scf.yield %{{.*}}, %{{.*}} : f32, f32
+// CHECK: } else {
+// CHECK: scf.yield %[[X0]], %[[X1]] : f32, f32
+tile.kernel @if_any(%y: memref<64xf32>) config <block = [64], warps = 1> {
+  %c0 = arith.constant 0 : index
+  %one = arith.constant dense<1.0> : tensor<64xf32, #two>
+  %v = tile.view %y[:] : memref<64xf32> -> !tile.view<64xf32>
+  %x = tile.load %v[%c0] : !tile.view<64xf32> -> tensor<64xf32, #two>
+  %is = arith.cmpf ogt, %x, %one : tensor<64xf32, #two>
+  %r = tile.if_any %is changes(%x) : tensor<64xi1, #two>, tensor<64xf32, #two> {
+    %t = arith.minnumf %x, %one : tensor<64xf32, #two>
+    tile.yield %t : tensor<64xf32, #two>
+  }
+  tile.store %r, %v[%c0] : tensor<64xf32, #two>, !tile.view<64xf32>
+  tile.return
+}

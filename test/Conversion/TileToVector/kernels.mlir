@@ -97,3 +97,24 @@ tile.kernel @carried(%x: memref<?x16xf32>, %y: memref<16x16xf32>) {
   tile.store %more, %out[%c0, %c0] : tensor<16x16xf32>, !tile.view<16x16xf32>
   tile.return
 }
+
+// What may be skipped is not, here.
+// CHECK-LABEL: func.func private @if_any(
+// CHECK-NOT: scf.if
+// CHECK: arith.mulf {{.*}} vector<16xf32>
+// CHECK-NOT: scf.if
+// CHECK: return
+tile.kernel @if_any(%y: memref<16xf32>) {
+  %c0 = arith.constant 0 : index
+  %one = arith.constant dense<1.0> : tensor<16xf32>
+  %v = tile.view %y[:] : memref<16xf32> -> !tile.view<16xf32>
+  %x = tile.load %v[%c0] : !tile.view<16xf32> -> tensor<16xf32>
+  %is = arith.cmpf ogt, %x, %one : tensor<16xf32>
+  %r = tile.if_any %is changes(%x) : tensor<16xi1>, tensor<16xf32> {
+    %factor = arith.select %is, %x, %one : tensor<16xi1>, tensor<16xf32>
+    %t = arith.mulf %x, %factor : tensor<16xf32>
+    tile.yield %t : tensor<16xf32>
+  }
+  tile.store %r, %v[%c0] : tensor<16xf32>, !tile.view<16xf32>
+  tile.return
+}

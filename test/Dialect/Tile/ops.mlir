@@ -118,3 +118,15 @@ func.func @gather(%m: memref<?x32xf32>, %i: index, %j: tensor<64x16xi32>, %k: te
   %1 = tile.gather %m[%k, %j] : memref<?x32xf32>, tensor<64x16xindex>, tensor<64x16xi32> -> tensor<64x16xf32>
   return
 }
+
+// CHECK-LABEL: func.func @if_any
+func.func @if_any(%changes: tensor<128xi1>, %factor: tensor<128xf32>, %acc: tensor<128x64xf32>) -> (tensor<128x64xf32>, tensor<128xf32>) {
+  // CHECK: %[[R:.*]]:2 = tile.if_any %{{.*}} changes(%{{.*}}, %{{.*}}) : tensor<128xi1>, tensor<128x64xf32>, tensor<128xf32> {
+  %r:2 = tile.if_any %changes changes(%acc, %factor) : tensor<128xi1>, tensor<128x64xf32>, tensor<128xf32> {
+    %factors = tile.broadcast %factor along 1 : tensor<128xf32> -> tensor<128x64xf32>
+    %product = arith.mulf %acc, %factors : tensor<128x64xf32>
+    // CHECK: tile.yield %{{.*}}, %{{.*}} : tensor<128x64xf32>, tensor<128xf32>
+    tile.yield %product, %factor : tensor<128x64xf32>, tensor<128xf32>
+  }
+  return %r#0, %r#1 : tensor<128x64xf32>, tensor<128xf32>
+}

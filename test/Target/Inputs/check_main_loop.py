@@ -9,6 +9,8 @@ of 16 x 8 x 16: the unmasked one. Figures:
   overhead              all but matrix, f32, exp2, convert and ldmatrix instructions
   registers             of the kernel
   masked                instructions of the dearest other loop, over those of the main loop
+  skipped_per_product, skipped_moves, skipped_overhead
+                        of a trip that leaves out what it may, the rescaling of the accumulator; moves and overhead are those of the dearer trip
 """
 import argparse
 import sys
@@ -23,7 +25,9 @@ def summarize(kernel):
     largest = max(loop["products"] for loop in loops)
     main = min((loop for loop in loops if loop["products"] * 2 >= largest), key=lambda loop: loop["non_mma_per_product"])
     others = [loop["instructions"] for loop in loops if loop is not main and loop["products"] == main["products"]]
-    return {**main, "registers": kernel.registers, "masked": max(others, default=0) / main["instructions"]}
+    skipped = main["skipped"]
+    return {**main, "registers": kernel.registers, "masked": max(others, default=0) / main["instructions"],
+            "skipped_per_product": skipped["non_mma_per_product"], "skipped_moves": skipped["moves"], "skipped_overhead": skipped["overhead"]}
 
 
 def main():
@@ -46,6 +50,10 @@ def main():
         print(f"{kernel.name} {kernel.chip}: {figures['instructions']} instructions, {figures['products']:g} products, "
               f"{figures['non_mma_per_product']:.2f} others per product, {figures['moves']} moves, {figures['overhead']} overhead, "
               f"{figures['spills']} spills, {figures['registers']} registers, masked {figures['masked']:.2f}")
+        skipped = figures["skipped"]
+        if skipped["instructions"] < figures["instructions"]:
+            print(f"  skipped: {skipped['instructions']} instructions, {skipped['non_mma_per_product']:.2f} others per product, "
+                  f"{skipped['moves']} moves, {skipped['overhead']} overhead")
         print("  " + ", ".join(f"{count} {group}" for group, count in sorted(figures["groups"].items())))
         for name, limit in limits.items():
             if figures[name] > limit:

@@ -1,7 +1,9 @@
 """Machine code as nvdisasm prints it: instructions by class, basic blocks, loops, and one trip through a loop.
 
 A loop is the natural loop of a backward branch whose target dominates it. Its trip is the path from the header to the backward branch with
-the most tensor-core work, then the most instructions: every prefetch is issued, and each instruction counts once even if predicated off.
+the most tensor-core work, then the most instructions: every prefetch is issued, and each instruction counts once even if predicated off. Its
+skipped trip is the path with the most tensor-core work, then the most asynchronous copies, then the fewest instructions: every prefetch is
+issued, and all other work that is done under a condition is left out.
 """
 import re
 from collections import Counter
@@ -135,13 +137,16 @@ def find_loops(successors):
     return loops
 
 
-def find_trip(kernel, blocks, successors, header, body, backs):
-    """The blocks of one trip."""
+def find_trip(kernel, blocks, successors, header, body, backs, skips=False):
+    """The blocks of one trip, or of one that skips what it can."""
     code = kernel.instructions
 
     def weight(block):
         start, end = blocks[block]
-        return sum(each.macs for each in code[start:end]), end - start
+        macs = sum(each.macs for each in code[start:end])
+        if skips:
+            return macs, sum(each.group == "async" for each in code[start:end]), start - end
+        return macs, end - start, 0
 
     best, open_blocks = {}, set()
 
@@ -149,20 +154,28 @@ def find_trip(kernel, blocks, successors, header, body, backs):
         if block in best or block in open_blocks:
             return best.get(block)
         open_blocks.add(block)
-        tails = [(0, 0, ())] if block in backs else []
+        tails = [((0, 0, 0), ())] if block in backs else []
         tails += [tail for s in successors[block] if s in body and s != header and (tail := visit(s))]
         open_blocks.discard(block)
         best[block] = None
         if tails:
-            macs, size, path = max(tails)
-            best[block] = (macs + weight(block)[0], size + weight(block)[1], (block,) + path)
+            sums, path = max(tails)
+            best[block] = (tuple(map(sum, zip(sums, weight(block)))), (block,) + path)
         return best[block]
 
-    return visit(header)[2]
+    return visit(header)[1]
+
+
+def measure_trip(trip):
+    groups = Counter(each.group for each in trip)
+    products = sum(each.macs for each in trip) / 2048
+    arithmetic = sum(groups[each] for each in ("mma", "fp32", "exp2", "convert", "ldsm"))
+    return {"instructions": len(trip), "products": products, "non_mma_per_product": (len(trip) - groups["mma"]) / products,
+            "moves": groups["move"], "spills": groups["local"], "overhead": len(trip) - arithmetic, "groups": dict(groups)}
 
 
 def measure_loops(kernel):
-    """Counts of one trip through every innermost loop with matrix instructions, in the order of their code."""
+    """Counts of one trip through every innermost loop with matrix instructions, in the order of their code; of the skipped one under "skipped"."""
     blocks, successors = build_blocks(kernel)
     loops = find_loops(successors)
     code = kernel.instructions
@@ -172,11 +185,7 @@ def measure_loops(kernel):
         is_outer = any(inner != header and inner in body and has_mma[inner] for inner in loops)
         if not has_mma[header] or is_outer:
             continue
-        trip = [code[i] for b in find_trip(kernel, blocks, successors, header, body, backs) for i in range(*blocks[b])]
-        groups = Counter(each.group for each in trip)
-        products = sum(each.macs for each in trip) / 2048
-        arithmetic = sum(groups[each] for each in ("mma", "fp32", "exp2", "convert", "ldsm"))
-        measured.append({
-            "instructions": len(trip), "products": products, "non_mma_per_product": (len(trip) - groups["mma"]) / products,
-            "moves": groups["move"], "spills": groups["local"], "overhead": len(trip) - arithmetic, "groups": dict(groups)})
+        full, skipped = (measure_trip([code[i] for b in find_trip(kernel, blocks, successors, header, body, backs, skips)
+                                       for i in range(*blocks[b])]) for skips in (False, True))
+        measured.append({**full, "skipped": skipped})
     return measured

@@ -127,3 +127,35 @@ tile.kernel @rotate_24(%x: memref<?x48xf32>, %y: memref<?x48xf32>) config <block
   tile.store %r, %to[%c0, %c0] : tensor<64x48xf32>, !tile.view<?x48xf32>
   tile.return
 }
+
+// -----
+
+// A branch gives tiles in the layouts that it takes; its condition has the one that it is computed in.
+// CHECK-DAG: #[[ACC:.*]] = #tile.layout<16x16, register
+// CHECK-DAG: #[[ROWS:.*]] = #tile.layout<16, register
+// CHECK-LABEL: tile.kernel @if_any
+// CHECK: %[[S:.*]] = tile.dot {{.*}} -> tensor<16x16xf32, #[[ACC]]>
+// CHECK: %[[MAX:.*]] = tile.reduce max %[[S]]
+// CHECK: tile.if_any %{{.*}} changes(%[[S]], %[[MAX]]) : tensor<16xi1, #[[ROWS]]>, tensor<16x16xf32, #[[ACC]]>, tensor<16xf32, #[[ROWS]]> {
+// CHECK-NOT: convert_layout
+// CHECK: tile.yield %{{.*}}, %[[MAX]] : tensor<16x16xf32, #[[ACC]]>, tensor<16xf32, #[[ROWS]]>
+tile.kernel @if_any(%x: memref<16x16xf16>, %y: memref<16x16xf32>) config <block = [16, 16], warps = 1> {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant dense<0.0> : tensor<16x16xf32>
+  %zeros = arith.constant dense<0.0> : tensor<16xf32>
+  %xv = tile.view %x[:, :] : memref<16x16xf16> -> !tile.view<16x16xf16>
+  %yv = tile.view %y[:, :] : memref<16x16xf32> -> !tile.view<16x16xf32>
+  %a = tile.load %xv[%c0, %c0] : !tile.view<16x16xf16> -> tensor<16x16xf16>
+  %s = tile.dot %a, %a, %zero : tensor<16x16xf16>, tensor<16x16xf16> -> tensor<16x16xf32>
+  %max = tile.reduce max %s along 1 : tensor<16x16xf32> -> tensor<16xf32>
+  %is = arith.cmpf ogt, %max, %zeros : tensor<16xf32>
+  %r:2 = tile.if_any %is changes(%s, %max) : tensor<16xi1>, tensor<16x16xf32>, tensor<16xf32> {
+    %m = tile.broadcast %max along 1 : tensor<16xf32> -> tensor<16x16xf32>
+    %p = arith.mulf %s, %m : tensor<16x16xf32>
+    tile.yield %p, %max : tensor<16x16xf32>, tensor<16xf32>
+  }
+  %m = tile.broadcast %r#1 along 1 : tensor<16xf32> -> tensor<16x16xf32>
+  %o = arith.addf %r#0, %m : tensor<16x16xf32>
+  tile.store %o, %yv[%c0, %c0] : tensor<16x16xf32>, !tile.view<16x16xf32>
+  tile.return
+}

@@ -80,3 +80,65 @@ tile.kernel @conversions(%x: memref<16x64xf16>, %y: memref<64xi1>) {
   tile.store %p, %yv[%c0] : tensor<64xi1, #pairs>, !tile.view<64xi1>
   tile.return
 }
+
+// -----
+
+// Branches: warps that hold whole rows, and all of the condition of these rows, take them on their own. Not so where a row is spread over
+// warps, where the condition of a row is, or where the region needs other warps.
+
+#acc = #tile.layout<32x16, register = [(0, 1), (8, 0), (0, 8)], lane = [(0, 2), (0, 4), (1, 0), (2, 0), (4, 0)], warp = [(16, 0)]>
+#rows = #tile.layout<32, register = [(8)], lane = [(0), (0), (1), (2), (4)], warp = [(16)]>
+#swapped = #tile.layout<32, register = [(8)], lane = [(0), (0), (1), (2), (16)], warp = [(4)]>
+#beside = #tile.layout<32x16, register = [(0, 1), (8, 0), (16, 0)], lane = [(0, 2), (0, 4), (1, 0), (2, 0), (4, 0)], warp = [(0, 8)]>
+#all = #tile.layout<32, register = [(8), (16)], lane = [(0), (0), (1), (2), (4)], warp = [(0)]>
+
+// CHECK-LABEL: tile.kernel @branches
+tile.kernel @branches(%m: memref<32x16xf32>) {
+  %c = arith.constant dense<true> : tensor<32xi1, #rows>
+  %f = arith.constant dense<1.0> : tensor<32xf32, #rows>
+  %x = arith.constant dense<2.0> : tensor<32x16xf32, #acc>
+  %d = arith.constant dense<true> : tensor<32xi1, #swapped>
+  %e = arith.constant dense<true> : tensor<32x16xi1, #beside>
+  %y = arith.constant dense<3.0> : tensor<32x16xf32, #beside>
+  %g = arith.constant dense<true> : tensor<32xi1, #all>
+  %h = arith.constant dense<4.0> : tensor<32xf32, #all>
+  %c0 = arith.constant 0 : index
+  %v = tile.view %m[:, :] : memref<32x16xf32> -> !tile.view<32x16xf32>
+  // CHECK: tile.if_any %{{.*}} : tensor<32xi1, #{{.*}}>, tensor<32x16xf32, #{{.*}}> {
+  %0 = tile.if_any %c changes(%x) : tensor<32xi1, #rows>, tensor<32x16xf32, #acc> {
+    %fs = tile.broadcast %f along 1 : tensor<32xf32, #rows> -> tensor<32x16xf32, #acc>
+    %p = arith.mulf %x, %fs : tensor<32x16xf32, #acc>
+    tile.yield %p : tensor<32x16xf32, #acc>
+  }
+  // CHECK: tile.store
+  tile.store %0, %v[%c0, %c0] : tensor<32x16xf32, #acc>, !tile.view<32x16xf32>
+  // CHECK-NOT: tile.if_any
+  %1 = tile.if_any %d changes(%x) : tensor<32xi1, #swapped>, tensor<32x16xf32, #acc> {
+    %p = arith.mulf %x, %x : tensor<32x16xf32, #acc>
+    tile.yield %p : tensor<32x16xf32, #acc>
+  }
+  // CHECK: tile.store
+  tile.store %1, %v[%c0, %c0] : tensor<32x16xf32, #acc>, !tile.view<32x16xf32>
+  %2 = tile.if_any %e changes(%y) : tensor<32x16xi1, #beside>, tensor<32x16xf32, #beside> {
+    %p = arith.mulf %y, %y : tensor<32x16xf32, #beside>
+    tile.yield %p : tensor<32x16xf32, #beside>
+  }
+  tile.store %2, %v[%c0, %c0] : tensor<32x16xf32, #beside>, !tile.view<32x16xf32>
+  %3 = tile.if_any %g changes(%y) : tensor<32xi1, #all>, tensor<32x16xf32, #beside> {
+    %r = tile.reduce max %y along 1 : tensor<32x16xf32, #beside> -> tensor<32xf32, #all>
+    %rs = tile.broadcast %r along 1 : tensor<32xf32, #all> -> tensor<32x16xf32, #beside>
+    tile.yield %rs : tensor<32x16xf32, #beside>
+  }
+  // CHECK: tile.reduce max
+  // CHECK: tile.store
+  tile.store %3, %v[%c0, %c0] : tensor<32x16xf32, #beside>, !tile.view<32x16xf32>
+  // Columns in two warps, that both know the whole condition.
+  // CHECK: tile.if_any
+  %4 = tile.if_any %g changes(%y) : tensor<32xi1, #all>, tensor<32x16xf32, #beside> {
+    %hs = tile.broadcast %h along 1 : tensor<32xf32, #all> -> tensor<32x16xf32, #beside>
+    %p = arith.mulf %y, %hs : tensor<32x16xf32, #beside>
+    tile.yield %p : tensor<32x16xf32, #beside>
+  }
+  tile.store %4, %v[%c0, %c0] : tensor<32x16xf32, #beside>, !tile.view<32x16xf32>
+  tile.return
+}

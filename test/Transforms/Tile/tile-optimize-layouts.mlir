@@ -116,3 +116,96 @@ tile.kernel @casts(%x: memref<16x64xf16>, %y: memref<16x64xf16>) {
   tile.store %5, %yv[%c0, %c0] : tensor<16x64xf16, #blocked>, !tile.view<16x64xf16>
   tile.return
 }
+
+// -----
+
+#acc = #tile.layout<16x64, register = [(0, 1), (8, 0), (0, 8), (0, 16), (0, 32)], lane = [(0, 2), (0, 4), (1, 0), (2, 0), (4, 0)]>
+#rows = #tile.layout<16, register = [(8)], lane = [(0), (0), (1), (2), (4)]>
+
+// A sum whose factor is applied in a branch is split there, too; and each thread asks its own elements of the maximum, which crosses
+// threads in the branch only.
+
+// CHECK-DAG: #[[ROWS:.*]] = #tile.layout<16, register = [(8)], lane = [(0), (0), (1), (2), (4)]>
+// CHECK-DAG: #[[PART:.*]] = #tile.layout<16x4, register = [(8, 0)], lane = [(0, 1), (0, 2), (1, 0), (2, 0), (4, 0)]>
+// CHECK-LABEL: tile.kernel @in_branch
+tile.kernel @in_branch(%o: memref<16xf32>, %w: memref<16x64xf32>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant dense<0.0> : tensor<16xf32, #rows>
+  %factor = arith.constant dense<2.0> : tensor<16xf32, #rows>
+  // CHECK-DAG: %[[LIMIT:.*]] = arith.constant dense<8.000000e+00> : tensor<16x4xf32, #[[PART]]>
+  // CHECK-DAG: %[[FACTOR:.*]] = arith.constant dense<2.000000e+00> : tensor<16x4xf32, #[[PART]]>
+  %limit = arith.constant dense<8.0> : tensor<16xf32, #rows>
+  %wv = tile.view %w[:, :] : memref<16x64xf32> -> !tile.view<16x64xf32>
+  %ov = tile.view %o[:] : memref<16xf32> -> !tile.view<16xf32>
+  // CHECK: scf.for {{.*}} iter_args(%[[MAX:.*]] = %{{.*}}, %[[SUM:.*]] = %{{.*}}) -> (tensor<16xf32, #[[ROWS]]>, tensor<16x4xf32, #[[PART]]>)
+  %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%max = %zero, %sum = %zero) -> (tensor<16xf32, #rows>, tensor<16xf32, #rows>) {
+    // CHECK: %[[X:.*]] = tile.load
+    %x = tile.load %wv[%c0, %c0] : !tile.view<16x64xf32> -> tensor<16x64xf32, #acc>
+    %m = tile.reduce max %x along 1 : tensor<16x64xf32, #acc> -> tensor<16xf32, #rows>
+    %less = arith.negf %max : tensor<16xf32, #rows>
+    // CHECK: %[[MINE:.*]] = tile_nv.reduce_in_thread max %[[X]] along 1 : {{.*}} -> tensor<16x4xf32, #[[PART]]>
+    // CHECK: %[[LESS:.*]] = tile.broadcast %{{.*}} along 1
+    // CHECK: %[[RISE:.*]] = math.fma %[[MINE]], %[[FACTOR]], %[[LESS]] : tensor<16x4xf32, #[[PART]]>
+    // CHECK: %[[HAS:.*]] = arith.cmpf ogt, %[[RISE]], %[[LIMIT]] : tensor<16x4xf32, #[[PART]]>
+    %rise = math.fma %m, %factor, %less : tensor<16xf32, #rows>
+    %has = arith.cmpf ogt, %rise, %limit : tensor<16xf32, #rows>
+    // CHECK: %[[MOVED:.*]]:2 = tile.if_any %[[HAS]] changes(%[[MAX]], %[[SUM]]) : tensor<16x4xi1, #[[PART]]>, tensor<16xf32, #[[ROWS]]>, tensor<16x4xf32, #[[PART]]> {
+    %moved:2 = tile.if_any %has changes(%max, %sum) : tensor<16xi1, #rows>, tensor<16xf32, #rows>, tensor<16xf32, #rows> {
+      // CHECK-NEXT: %[[ALL:.*]] = tile.reduce max %[[MINE]] along 1 : tensor<16x4xf32, #[[PART]]> -> tensor<16xf32, #[[ROWS]]>
+      // CHECK-NEXT: %[[RISE_ALL:.*]] = math.fma %[[ALL]]
+      // CHECK-NEXT: %[[HAS_ALL:.*]] = arith.cmpf ogt, %[[RISE_ALL]]
+      // CHECK-NEXT: arith.select %[[HAS_ALL]], %[[ALL]], %[[MAX]]
+      %top = arith.select %has, %m, %max : tensor<16xi1, #rows>, tensor<16xf32, #rows>
+      // CHECK: %[[DECAY:.*]] = math.exp2
+      %fall = arith.subf %max, %top : tensor<16xf32, #rows>
+      %decay = math.exp2 %fall : tensor<16xf32, #rows>
+      // CHECK: %[[DECAYS:.*]] = tile.broadcast %[[DECAY]] along 1
+      // CHECK: arith.mulf %[[SUM]], %[[DECAYS]] : tensor<16x4xf32, #[[PART]]>
+      %old = arith.mulf %sum, %decay : tensor<16xf32, #rows>
+      tile.yield %top, %old : tensor<16xf32, #rows>, tensor<16xf32, #rows>
+    }
+    // CHECK: %[[BLOCK:.*]] = tile_nv.reduce_in_thread add %[[X]] along 1
+    // CHECK: arith.addf %[[MOVED]]#1, %[[BLOCK]] : tensor<16x4xf32, #[[PART]]>
+    %s = tile.reduce add %x along 1 : tensor<16x64xf32, #acc> -> tensor<16xf32, #rows>
+    %next = arith.addf %moved#1, %s : tensor<16xf32, #rows>
+    scf.yield %moved#0, %next : tensor<16xf32, #rows>, tensor<16xf32, #rows>
+  }
+  tile.store %r#1, %ov[%c0] : tensor<16xf32, #rows>, !tile.view<16xf32>
+  tile.return
+}
+
+// -----
+
+#acc = #tile.layout<16x64, register = [(0, 1), (8, 0), (0, 8), (0, 16), (0, 32)], lane = [(0, 2), (0, 4), (1, 0), (2, 0), (4, 0)]>
+#rows = #tile.layout<16, register = [(8)], lane = [(0), (0), (1), (2), (4)]>
+
+// A maximum that is read behind the branch, and one that is multiplied by a negative number, are known to all threads before.
+
+// CHECK-LABEL: tile.kernel @read_elsewhere
+// CHECK-NOT: reduce_in_thread
+tile.kernel @read_elsewhere(%o: memref<16xf32>, %w: memref<16x64xf32>) {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant dense<0.0> : tensor<16xf32, #rows>
+  %one = arith.constant dense<1.0> : tensor<16xf32, #rows>
+  %negative = arith.constant dense<-1.0> : tensor<16xf32, #rows>
+  %wv = tile.view %w[:, :] : memref<16x64xf32> -> !tile.view<16x64xf32>
+  %ov = tile.view %o[:] : memref<16xf32> -> !tile.view<16xf32>
+  %x = tile.load %wv[%c0, %c0] : !tile.view<16x64xf32> -> tensor<16x64xf32, #acc>
+  %m = tile.reduce max %x along 1 : tensor<16x64xf32, #acc> -> tensor<16xf32, #rows>
+  %rise = math.fma %m, %one, %zero : tensor<16xf32, #rows>
+  %has = arith.cmpf ogt, %rise, %zero : tensor<16xf32, #rows>
+  %moved = tile.if_any %has changes(%zero) : tensor<16xi1, #rows>, tensor<16xf32, #rows> {
+    tile.yield %m : tensor<16xf32, #rows>
+  }
+  %y = tile.load %wv[%c0, %c0] : !tile.view<16x64xf32> -> tensor<16x64xf32, #acc>
+  %m1 = tile.reduce max %y along 1 : tensor<16x64xf32, #acc> -> tensor<16xf32, #rows>
+  %rise1 = math.fma %m1, %negative, %zero : tensor<16xf32, #rows>
+  %has1 = arith.cmpf ogt, %rise1, %zero : tensor<16xf32, #rows>
+  %moved1 = tile.if_any %has1 changes(%moved) : tensor<16xi1, #rows>, tensor<16xf32, #rows> {
+    tile.yield %m1 : tensor<16xf32, #rows>
+  }
+  %sum = arith.addf %m, %moved1 : tensor<16xf32, #rows>
+  tile.store %sum, %ov[%c0] : tensor<16xf32, #rows>, !tile.view<16xf32>
+  tile.return
+}

@@ -26,6 +26,33 @@ tile.kernel @in_table(%n: index) config <block = [128, 64]> {
 
 // -----
 
+// The same chain with a branch that may be skipped has an entry of its own.
+// CHECK: tile.kernel @with_branch
+// CHECK-SAME: config <block = [128, 64], stages = 1, warps = 4> attributes {tile_nv.interleave = false, tile_nv.keep_operands = false, tile_nv.remat = []}
+tile.kernel @with_branch(%n: index) config <block = [128, 64]> {
+  %q = arith.constant dense<1.0> : tensor<128x128xf16>
+  %k = arith.constant dense<1.0> : tensor<64x128xf16>
+  %v = arith.constant dense<1.0> : tensor<64x128xf16>
+  %c0 = arith.constant 0 : index
+  %c64 = arith.constant 64 : index
+  %noScores = arith.constant dense<0.0> : tensor<128x64xf32>
+  %zeros = arith.constant dense<0.0> : tensor<128x128xf32>
+  %is = arith.constant dense<true> : tensor<128xi1>
+  %o = scf.for %i = %c0 to %n step %c64 iter_args(%acc = %zeros) -> tensor<128x128xf32> {
+    %s = tile.dot %q, %k, %noScores {transpose_b} : tensor<128x128xf16>, tensor<64x128xf16> -> tensor<128x64xf32>
+    %p = arith.truncf %s : tensor<128x64xf32> to tensor<128x64xf16>
+    %old = tile.if_any %is changes(%acc) : tensor<128xi1>, tensor<128x128xf32> {
+      %half = arith.mulf %acc, %acc : tensor<128x128xf32>
+      tile.yield %half : tensor<128x128xf32>
+    }
+    %next = tile.dot %p, %v, %old : tensor<128x64xf16>, tensor<64x128xf16> -> tensor<128x128xf32>
+    scf.yield %next : tensor<128x128xf32>
+  }
+  tile.return
+}
+
+// -----
+
 // A shape outside of the table: 16 rows allow one warp along the rows. Hints are kept, the others are completed.
 // CHECK: tile.kernel @hints
 // CHECK-SAME: config <block = [16, 64], stages = 1, warps = 1> attributes {tile_nv.interleave = false, tile_nv.keep_operands = false, tile_nv.remat = ["bt"]}

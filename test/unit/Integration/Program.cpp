@@ -47,6 +47,8 @@ std::string Way::text() const {
     text += "_all";
   if (f32Products == tile::DotPrecision::IEEE)
     text += "_ieee";
+  if (rescaleMargin != defaultRescaleMargin)
+    text += "_margin" + std::to_string(int(rescaleMargin));
   if (sharedBytes)
     text += "_shared" + std::to_string(sharedBytes);
   return text;
@@ -102,6 +104,7 @@ Status Program::load(mlir::ModuleOp parsed, const Way &way) {
     options.variants = {way.target};
   options.kernels = way.kernels;
   options.f32Products = way.f32Products;
+  options.rescaleMargin = way.rescaleMargin;
   options.sharedBytes = way.sharedBytes;
   Result<run::Module> loaded = loader().load(parsed, options);
   if (!loaded)

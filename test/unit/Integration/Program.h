@@ -33,6 +33,7 @@ struct Way {
   std::string target;
   KernelSource kernels;
   tile::DotPrecision f32Products = tile::DotPrecision::TF32x3; // simulated
+  double rescaleMargin = defaultRescaleMargin; // simulated, and the form of kernels that GPUs get
   int64_t sharedBytes = 0; // simulated: what a CTA may have; 0: as much as the chip has
 };
 

@@ -2,8 +2,8 @@
 //
 // The attention kernels that heddle-compile makes for sm_80, with one mistake
 // each: a barrier, wait, commit, copy or guard left out, a bound of a mask moved by
-// one, two registers of a matrix instruction swapped. The simulator's checks, the
-// comparison with the formula or the count of bytes must find each of them on some of
+// one, two registers of a matrix instruction swapped, a warp's vote ignored. The
+// simulator's checks, the comparison with the formula or the count of bytes must find each of them on some of
 // a few inputs.
 //
 //===----------------------------------------------------------------------===//
@@ -76,6 +76,20 @@ static Probe countingProbe(const AttentionSpec &spec, AttentionExtents extents) 
   return probeOf(spec, inputs, nameOf("counting", extents), 1e-4);
 }
 
+/// Maxima that rise late, in some rows of a warp only.
+static Probe risingProbe(const AttentionSpec &spec, AttentionExtents extents) {
+  Random random(40);
+  AttentionInputs inputs = AttentionInputs::random(spec, extents, random);
+  // Column 0 gives the product of the row's factor and the key's height.
+  for (int64_t row = 0; row < extents.queries; ++row)
+    for (int64_t head = 0; head < spec.heads; ++head)
+      inputs.query.set({0, row, head, 0}, row % 4 == 0 ? 20 : 0);
+  for (int64_t row = 0; row < extents.keys; ++row)
+    for (int64_t head = 0; head < spec.keyHeads; ++head)
+      inputs.key.set({0, row, head, 0}, double(row / 64) * 5);
+  return probeOf(spec, inputs, nameOf("rising", extents), 0.02);
+}
+
 /// Sequences that bring every bound of every mask to every register: see the comments of each.
 static std::vector<Probe> makeProbes(const AttentionSpec &spec) {
   std::vector<Probe> probes;
@@ -85,6 +99,7 @@ static std::vector<Probe> makeProbes(const AttentionSpec &spec) {
   // All ranges of keys, several trips through each loop.
   int64_t rows = spec.rule.causal ? 300 : 450;
   probes.push_back(randomProbe(spec, {1, rows, rows}));
+  probes.push_back(risingProbe(spec, {1, rows, rows}));
   // Blocks of rows that see no key.
   probes.push_back(randomProbe(spec, {1, spec.rule.causal ? 300 : 560, 100}));
   // A warp has 32 rows, a register every 8th of them: the ends of windows meet other registers at each of these distances.

@@ -11,10 +11,10 @@ using namespace mlir;
 namespace heddle::test {
 
 const char *mutantKindName(MutantKind kind) {
-  static constexpr const char *names[] = {"dropped barrier",   "dropped wait",   "dropped commit",
-                                          "dropped copy",      "dropped guard",  "larger bound",
-                                          "smaller bound",     "longer loop",    "shorter loop",
-                                          "swapped registers", "dropped shuffle"};
+  static constexpr const char *names[] = {
+      "dropped barrier", "dropped wait",  "dropped commit", "dropped copy", "dropped guard",
+      "larger bound",    "smaller bound", "longer loop",    "shorter loop", "swapped registers",
+      "dropped shuffle", "dropped vote",  "skipped branch", "forced branch"};
   static_assert(std::size(names) == numMutantKinds);
   return names[unsigned(kind)];
 }
@@ -36,6 +36,7 @@ private:
   void visit(LLVM::ICmpOp compare);
   void visit(LLVM::CondBrOp branch);
   void moveBound(LLVM::ICmpOp compare, MutantKind larger, MutantKind smaller, int64_t step);
+  void visit(NVVM::VoteSyncOp vote);
 
   /// Whether the mutant that is now added runs; inserted before `op`.
   Value add(MutantKind kind, Operation *op, const Twine &detail = "");
@@ -333,6 +334,29 @@ void MutantInserter::visit(LLVM::CondBrOp branch) {
   branch.getConditionMutable().assign(LLVM::OrOp::create(b, branch.getCondition(), runs));
 }
 
+/// A warp's decision to take a branch.
+void MutantInserter::visit(NVVM::VoteSyncOp vote) {
+  OpBuilder b(vote->getContext());
+  b.setInsertionPointAfter(vote);
+  Operation *last = vote;
+  auto replace = [&](MutantKind kind, Value decision) {
+    Value runs = add(kind, vote);
+    b.setInsertionPointAfter(last);
+    Value before = last->getResult(0);
+    auto select = LLVM::SelectOp::create(b, vote.getLoc(), runs, decision, before);
+    before.replaceAllUsesExcept(select, select);
+    last = select;
+  };
+  auto constant = [&](bool value) -> Value {
+    OpBuilder atVote(vote);
+    return LLVM::ConstantOp::create(atVote, vote.getLoc(), atVote.getBoolAttr(value));
+  };
+  replace(MutantKind::DroppedVote, vote.getPred());
+  replace(MutantKind::SkippedBranch, constant(false));
+  replace(MutantKind::ForcedBranch, constant(true));
+  mutants.back().equivalence = "a branch that changes nothing where it is not needed";
+}
+
 void MutantInserter::visit(Operation *op) {
   if (isa<NVVM::BarrierOp>(op))
     return skip(MutantKind::DroppedBarrier, op);
@@ -348,6 +372,8 @@ void MutantInserter::visit(Operation *op) {
     return visit(compare);
   if (auto branch = dyn_cast<LLVM::CondBrOp>(op))
     return visit(branch);
+  if (auto vote = dyn_cast<NVVM::VoteSyncOp>(op))
+    return visit(vote);
   if (auto shuffle = dyn_cast<NVVM::ShflOp>(op)) {
     Value runs = add(MutantKind::DroppedShuffle, op);
     OpBuilder b(op->getContext());

@@ -34,6 +34,9 @@ def AttnToTilePass : Pass<"attn-to-tile", "mlir::ModuleOp"> {
         ins(%q, %k, %v : tensor<?x?x8x64xf16>, tensor<?x?x8x64xf16>, tensor<?x?x8x64xf16>)
         outs(%init : tensor<?x?x8x64xf16>)
     ```
+
+    With a `rescale-margin`, the running maximum moves, in blocks that are not masked, only in rows where scores exceed it by more, and the
+    multiplication of the accumulator stands in a `tile.if_any`. Kernels with the maximum as a result move it always.
   }];
   let options = [
     Option<"chip", "chip", "std::string", "",
@@ -43,6 +46,9 @@ def AttnToTilePass : Pass<"attn-to-tile", "mlir::ModuleOp"> {
            [{::llvm::cl::values(
                clEnumValN(::heddle::tile::DotPrecision::IEEE, "ieee", "as f32"),
                clEnumValN(::heddle::tile::DotPrecision::TF32x3, "tf32x3", "as three products of tf32"))}]>,
+    Option<"rescaleMargin", "rescale-margin", "double", "0",
+           "In base 2, 0 to 15: how far scores may exceed the running maximum of attention before it moves, where moving it costs a "
+           "multiplication of the accumulator; 0: it always moves">,
     Option<"sharedBytes", "shared-bytes", "int64_t", "0",
            "shared memory that a CTA may have; 0: as much as the chip has">,
   ];

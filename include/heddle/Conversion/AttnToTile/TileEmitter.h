@@ -89,6 +89,7 @@ public:
   /// Tiles of i1.
   friend Tile equal(Tile a, double b);
   friend Tile less(Tile a, double b);
+  friend Tile greater(Tile a, double b);
   friend Tile atMost(Tile a, Tile b);
   friend Tile both(Tile a, Tile b);
   friend Tile either(Tile a, Tile b);
@@ -151,6 +152,9 @@ public:
   /// `count` rows of a tile, or elements of rank 1, from `first` on, and tiles one below the other.
   Tile rows(Tile tile, int64_t first, int64_t count);
   Tile below(llvm::ArrayRef<Tile> tiles);
+  /// `tile.if_any`: what `change` returns where `condition` holds, `unchanged` elsewhere.
+  llvm::SmallVector<Tile> ifAny(Tile condition, llvm::ArrayRef<Tile> unchanged,
+                                llvm::function_ref<llvm::SmallVector<Tile>()> change);
 };
 
 } // namespace heddle

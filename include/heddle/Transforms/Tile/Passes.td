@@ -42,6 +42,8 @@ def TileOptimizeLayoutsPass : Pass<"tile-optimize-layouts", "heddle::tile::Kerne
     * A conversion of a tile next to a cast moves to the side with fewer bits; conversions of conversions become one.
     * A loop-carried sum of rows is split: each thread carries the sum of its own elements, and the reduction across threads follows
       the loop (or the last one of several that follow one another).
+    * Where a `tile.if_any` asks whether maxima of rows exceed a limit, each thread asks that of its own elements, and maxima cross threads
+      in the branch only.
 
     ```mlir
     %r = scf.for ... iter_args(%sum = %zeros) -> (tensor<128xf32, #rows>) {
@@ -60,6 +62,7 @@ def TileOptimizeLayoutsPass : Pass<"tile-optimize-layouts", "heddle::tile::Kerne
   }];
   let statistics = [
     Statistic<"numSums", "num-sums", "Loop-carried sums that were split">,
+    Statistic<"numConditions", "num-conditions", "Conditions on maxima of rows that each thread asks of its own elements">,
   ];
   let dependentDialects = [
     "mlir::arith::ArithDialect", "mlir::math::MathDialect", "heddle::tile::TileDialect", "heddle::tile_nv::TileNVDialect"
@@ -73,8 +76,8 @@ def TileMultibufferPass : Pass<"tile-multibuffer", "heddle::tile::KernelOp"> {
 
     Output: products are `tile_nv.dot`; loads that only they read are asynchronous copies into buffers, waited for where they are used.
     Conversions that need other threads' elements are a store and a load, and so are the parts of reductions across warps: the
-    `tile.convert_layout` that are left rename registers, and a `tile.reduce` combines what one warp holds. Nothing is synchronised yet:
-    tile-insert-sync does that.
+    `tile.convert_layout` that are left rename registers, and a `tile.reduce` combines what one warp holds. A `tile.if_any` that is left is
+    decided by each warp for itself; others are inlined. Nothing is synchronised yet: tile-insert-sync does that.
 
     ```mlir
     %k = tile.load %view[%n, %c0] : !tile.view<?x128xf16> -> tensor<64x128xf16, #blocked>
@@ -90,6 +93,7 @@ def TileMultibufferPass : Pass<"tile-multibuffer", "heddle::tile::KernelOp"> {
   let statistics = [
     Statistic<"numCopies", "num-copies", "Loads that became asynchronous copies">,
     Statistic<"numExchanges", "num-exchanges", "Conversions and reductions through shared memory">,
+    Statistic<"numInlined", "num-inlined", "Branches that warps can't take on their own">,
   ];
   let dependentDialects = ["heddle::tile::TileDialect", "heddle::tile_nv::TileNVDialect"];
 }

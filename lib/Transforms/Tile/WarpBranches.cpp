@@ -1,0 +1,101 @@
+//===- WarpBranches.cpp - branches that warps take on their own -----------===//
+//
+// A warp decides for itself whether it takes a tile.if_any if
+//
+// 1. what the region does stays in the warp: elementwise work, reductions of what the warp holds, no exchange through shared memory, whose
+//    barriers all warps would have to reach,
+// 2. each warp sees all of the condition that decides its rows: no row of the condition is spread over warps, and a warp that holds a row
+//    of a result, or a part of it, holds that row of the condition.
+//
+// Other branches are inlined, which gives the same results.
+//
+//===----------------------------------------------------------------------===//
+
+#include "WarpBranches.h"
+
+#include "heddle/Layout/Conversion.h"
+#include "heddle/Layout/LayoutQueries.h"
+
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include <set>
+
+using namespace mlir;
+using heddle::layout::Dim;
+using heddle::layout::Layout;
+
+namespace heddle {
+
+static bool isSpreadOverWarps(RankedTensorType type, int64_t along) {
+  tile::LayoutAttr layout = tile::layoutOf(type);
+  if (!layout)
+    return false;
+  bool isSpread = layout::inputMask(layout.getLayout(), Dim::Warp, tile::coordinate(along)) != 0;
+  for (const layout::Repeat &repeat : layout.getLayout().repeats())
+    isSpread |= repeat.in == Dim::Warp && repeat.out == tile::coordinate(along);
+  return isSpread;
+}
+
+bool crossesWarps(tile::ReduceOp op) {
+  return isSpreadOverWarps(op.getInput().getType(), op.getAlong());
+}
+
+bool staysInThread(tile::ConvertLayoutOp op) {
+  tile::LayoutAttr from = tile::layoutOf(op.getInput().getType()),
+                   to = tile::layoutOf(op.getType());
+  if (!from || !to)
+    return true;
+  auto conversion = layout::classifyConversion(from.getLayout(), to.getLayout());
+  return conversion && conversion->source &&
+         conversion->kind <= layout::ConversionKind::RegisterPermutation;
+}
+
+static bool staysInWarp(Operation *op) {
+  if (auto reduce = dyn_cast<tile::ReduceOp>(op))
+    return !crossesWarps(reduce);
+  if (auto conversion = dyn_cast<tile::ConvertLayoutOp>(op))
+    return staysInThread(conversion);
+  return op->hasTrait<OpTrait::Elementwise>() ||
+         isa<arith::ConstantOp, tensor::SplatOp, tile::BroadcastOp, tile::IotaOp, tile::YieldOp>(
+             op);
+}
+
+/// The rows that each warp holds.
+static std::set<std::pair<int64_t, int64_t>> rowsOfWarps(RankedTensorType type) {
+  std::set<std::pair<int64_t, int64_t>> rows;
+  Layout layout = tile::layoutOf(type).getLayout().projectOutputs({Dim::Coord0});
+  layout.withoutBroadcast(Dim::Register)
+      .withoutBroadcast(Dim::Lane)
+      .forEach([&](const layout::Point &position, const layout::Point &element) {
+        rows.insert({layout::valueOf(position, Dim::Warp), layout::valueOf(element, Dim::Coord0)});
+      });
+  return rows;
+}
+
+static bool decidesByWarp(tile::IfAnyOp op) {
+  RankedTensorType condition = op.getCondition().getType();
+  auto hasLayout = [](Type type) { return bool(tile::layoutOf(cast<RankedTensorType>(type))); };
+  if (!hasLayout(condition) || !llvm::all_of(op.getResultTypes(), hasLayout) ||
+      (condition.getRank() == 2 && isSpreadOverWarps(condition, 1)) ||
+      !llvm::all_of(*op.getRegionBlock(), [](Operation &op) { return staysInWarp(&op); }))
+    return false;
+  auto known = rowsOfWarps(condition);
+  return llvm::all_of(op.getResultTypes(), [&](Type type) {
+    auto rows = rowsOfWarps(cast<RankedTensorType>(type));
+    return std::includes(known.begin(), known.end(), rows.begin(), rows.end());
+  });
+}
+
+unsigned inlineSharedBranches(tile::KernelOp kernel) {
+  IRRewriter rewriter(kernel.getContext());
+  unsigned count = 0;
+  kernel.walk<WalkOrder::PostOrder>([&](tile::IfAnyOp op) {
+    if (decidesByWarp(op))
+      return;
+    rewriter.setInsertionPoint(op);
+    op.inlineBody(rewriter);
+    ++count;
+  });
+  return count;
+}
+
+} // namespace heddle
