@@ -112,6 +112,27 @@ TEST_F(KernelCostTest, LargeGridsAreCountedByPeriods) {
   EXPECT_EQ(few.matrixFlops, (32 * 33 / 2 + 1 + 2 + 3) * 2 * 32 * 32 * 8);
 }
 
+TEST_F(KernelCostTest, WhatMayBeSkippedCounts) {
+  KernelCost cost = count(R"(
+    tile.kernel @k(%x: memref<16x32xf32>) {
+      %c0 = arith.constant 0 : index
+      %is = arith.constant dense<false> : tensor<16xi1>
+      %view = tile.view %x[:, :] : memref<16x32xf32> -> !tile.view<16x32xf32>
+      %t = tile.load %view[%c0, %c0] : !tile.view<16x32xf32> -> tensor<16x32xf32>
+      %r = tile.if_any %is changes(%t) : tensor<16xi1>, tensor<16x32xf32> {
+        %p = arith.mulf %t, %t : tensor<16x32xf32>
+        tile.yield %p : tensor<16x32xf32>
+      }
+      tile.store %r, %view[%c0, %c0] : tensor<16x32xf32>, !tile.view<16x32xf32>
+      tile.return
+    }
+  )",
+                          {3, 1, 1}, {{16, 32}});
+  EXPECT_EQ(cost.otherFlops, 3 * 16 * 32);
+  EXPECT_FALSE(cost.assumesData);
+  EXPECT_FALSE(cost.isIncomplete);
+}
+
 TEST_F(KernelCostTest, UnknownGridCountsNothing) {
   KernelCost cost = count(causal, {std::nullopt, 1, 1}, {{1, 64, 8}, {1, 64, 32}, {std::nullopt}});
   EXPECT_TRUE(cost.isIncomplete);
