@@ -219,6 +219,8 @@ SmallVector<tile::ReduceOp> TileLowering::takeReductions(Operation *op, int64_t 
 }
 
 Value TileLowering::takeOver(Operation *op) {
+  if (!isElementwise(op))
+    return nullptr;
   Value result = op->getResult(0);
   llvm::SetVector<Value> leaves;
   bool samePlace = true;

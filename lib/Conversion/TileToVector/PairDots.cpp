@@ -56,14 +56,15 @@ Value TileLowering::interleaveRounded(Value low, Value high) {
 void TileLowering::packRows(Value tile, Value pairs) {
   TileShape shape = shapeOf(tileType(tile));
   auto rounding = tile.getDefiningOp<arith::TruncFOp>();
-  bool rounds = rounding && isVirtual(tile) &&
-                getElementTypeOrSelf(rounding.getIn().getType()).isF32();
+  bool rounds =
+      rounding && isVirtual(tile) && getElementTypeOrSelf(rounding.getIn().getType()).isF32();
   buildFor(b, math.constant(0), math.constant(shape.rows / 2), math.constant(1), [&](Value pair) {
     Value row = math.mul(pair, math.constant(2));
     eachVector(shape.columns, {}, [&](Value column, int64_t valid, MutableArrayRef<Value>) {
       TilePoint low{row, column, valid}, high{math.add(row, math.constant(1)), column, valid};
-      Value packed = rounds ? interleaveRounded(eval(rounding.getIn(), low), eval(rounding.getIn(), high))
-                            : interleave(eval(tile, low), eval(tile, high));
+      Value packed =
+          rounds ? interleaveRounded(eval(rounding.getIn(), low), eval(rounding.getIn(), high))
+                 : interleave(eval(tile, low), eval(tile, high));
       vector::StoreOp::create(b, packed, pairs, ValueRange{pair, column});
     });
   });
@@ -76,7 +77,8 @@ Value TileLowering::pairsOf(Value tile, Block *user) {
   RankedTensorType type = tileType(tile);
   TileShape shape{type.getDimSize(0) / 2, type.getDimSize(1)};
   Operation *loop = nullptr;
-  for (Block *block = user; block != tile.getParentBlock(); block = block->getParentOp()->getBlock())
+  for (Block *block = user; block != tile.getParentBlock();
+       block = block->getParentOp()->getBlock())
     loop = loop ? loop->getParentOp() : b.getInsertionBlock()->getParentOp();
   if (isVirtual(tile) || !loop) {
     Value pairs = temporary(shape, b.getI32Type());
@@ -103,17 +105,18 @@ Value TileLowering::rightPairs(tile::DotOp op) {
   Value transposed = temporary({shape.columns, shape.rows}, type.getElementType());
   transposeInto(from, shape, transposed);
   Value pairs = temporary({shape.columns / 2, shape.rows}, b.getI32Type());
-  buildFor(b, math.constant(0), math.constant(shape.columns / 2), math.constant(1), [&](Value pair) {
-    Value row = math.mul(pair, math.constant(2));
-    eachVector(shape.rows, {}, [&](Value column, int64_t, MutableArrayRef<Value>) {
-      auto load = [&](Value at) {
-        return vector::LoadOp::create(b, vectorOf(b.getBF16Type()), transposed,
-                                      ValueRange{at, column});
-      };
-      Value packed = interleave(load(row), load(math.add(row, math.constant(1))));
-      vector::StoreOp::create(b, packed, pairs, ValueRange{pair, column});
-    });
-  });
+  buildFor(b, math.constant(0), math.constant(shape.columns / 2), math.constant(1),
+           [&](Value pair) {
+             Value row = math.mul(pair, math.constant(2));
+             eachVector(shape.rows, {}, [&](Value column, int64_t, MutableArrayRef<Value>) {
+               auto load = [&](Value at) {
+                 return vector::LoadOp::create(b, vectorOf(b.getBF16Type()), transposed,
+                                               ValueRange{at, column});
+               };
+               Value packed = interleave(load(row), load(math.add(row, math.constant(1))));
+               vector::StoreOp::create(b, packed, pairs, ValueRange{pair, column});
+             });
+           });
   return pairs;
 }
 

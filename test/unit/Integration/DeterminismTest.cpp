@@ -41,6 +41,35 @@ TEST(Determinism, AttentionWithAnyNumberOfThreads) {
   }
 }
 
+// Heads that share the keys of a program, and a window, whose programs differ in cost; fewer tasks than threads.
+TEST(Determinism, SharedHeadsWithAnyNumberOfThreads) {
+  AttentionSpec spec;
+  spec.heads = 8;
+  spec.keyHeads = 2;
+  spec.keyDim = spec.valueDim = 64;
+  spec.rule.causal = true;
+  spec.rule.left = 90;
+  AttentionSpec half = spec;
+  half.type = DType::BF16;
+  for (const std::string &variant : hostVariants()) {
+    Program program;
+    program.add(spec.entry("f32"));
+    program.add(half.entry("bf16"));
+    ASSERT_TRUE(program.compile(variant));
+    for (auto [name, each] : {std::pair("f32", &spec), std::pair("bf16", &half)})
+      for (int64_t queries : {20, 301}) {
+        Random random(17);
+        AttentionInputs inputs = AttentionInputs::random(*each, {1, queries, queries}, random);
+        AttentionOutputs first = callAttention(program, name, *each, inputs, 1);
+        for (int32_t threads : {2, 4, 2, 4, 0}) {
+          AttentionOutputs again = callAttention(program, name, *each, inputs, threads);
+          EXPECT_TRUE(first.output.sameBits(again.output)) << variant << " " << threads;
+          EXPECT_TRUE(first.lse.sameBits(again.lse)) << variant << " " << threads;
+        }
+      }
+  }
+}
+
 // One query a sequence over a cache that is long enough to be split, also where the sequences differ in length.
 TEST(Determinism, DecodingWithAnyNumberOfThreads) {
   AttentionSpec spec;

@@ -14,7 +14,8 @@ def AttnToTilePass : Pass<"attn-to-tile", "mlir::ModuleOp"> {
     Groups that attn-form-kernels has formed become kernels, too. Other operations are left for attn-to-linalg.
 
     A program computes a block of queries of one head by an online softmax over blocks of keys. Keys that no query of the block sees
-    are not visited; blocks that all of them see are not masked.
+    are not visited; blocks that all of them see are not masked. On CPUs masked blocks are smaller, and a program has up to 4 heads of a
+    group, which share the keys and values it loads, unless heads differ in more than their queries (bias, mask, sinks, slopes, scores).
 
     Few queries have other kernels on CPUs, if the type says that there are 1 to 8 of them and how many heads there are, and if the tiles
     of a group of heads take at most 384 KiB. A program then has a chunk of the keys of one sequence in all heads, in the order of memory,

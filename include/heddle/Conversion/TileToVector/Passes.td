@@ -42,6 +42,8 @@ def ConvertTileToVectorPass : Pass<"convert-tile-to-vector", "mlir::ModuleOp"> {
       writes their operand, where there is one. Tiles that `scf.for` carries stay in one buffer.
     * f16 and bf16 tiles are kept as f32, rounded where the IR rounds. `tile.dot` is a register tile of `rows` x `vectors` vectors
       with loop-carried accumulators; an operand b that is transposed goes through a panel.
+    * With `bf16-pairs`, bf16 tiles stay bf16, and a `tile.dot` of them over an even depth adds two products to a lane at once, from rows
+      that are interleaved in pairs.
     * A `tile.dot` of at most 8 rows uses b where it lies, if its load has no padding and no other use.
     * Loads and stores of vectors where the memory is contiguous along the columns, of scalars otherwise. `ahead` of a load becomes
       `memref.prefetch` to the second-level cache, a cache line at a time.
