@@ -27,7 +27,7 @@ if [[ -n ${HEDDLE_GOLDEN_OPTIONS:-} ]]; then
 else
   for type in f16 bf16; do
     variants=avx2
-    [[ $type == f16 ]] || variants+=,avx512bf16,avx512amx
+    [[ $type == f16 ]] || variants+=,avx512bf16,avx512amx-emulated
     cpu="--cpu-variants=$variants --dtype=$type"
     ways+=("--kernels=tile $cpu" "--kernels=reference $cpu" "--target=sim-sm_80 --dtype=$type")
   done

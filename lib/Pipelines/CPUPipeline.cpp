@@ -112,6 +112,7 @@ void buildKernelsToLLVMPipeline(OpPassManager &pm, const KernelsToLLVMPipelineOp
   contraction.vectors = variant->vectors;
   contraction.kBlock = variant->kBlock;
   contraction.bf16Pairs = variant->bf16Pairs;
+  contraction.amx = variant->amx;
   pm.addNestedPass<func::FuncOp>(createConvertContractionToVectorPass(contraction));
   pm.addNestedPass<func::FuncOp>(createConvertLinalgToTasksPass());
   pm.addPass(createHoistKernelBuffersPass());
@@ -125,6 +126,8 @@ void buildKernelsToLLVMPipeline(OpPassManager &pm, const KernelsToLLVMPipelineOp
       createExpandTranscendentalsPass({/*scalef=*/variant->lanes == 16}));
   addCleanup(pm);
   pm.addPass(createOutlineTasksPass());
+  if (variant->emulatesAMX)
+    pm.addPass(createEmulateAMXPass());
   EmitEntryThunksPassOptions thunks;
   thunks.variant = options.variant;
   pm.addPass(createEmitEntryThunksPass(thunks));

@@ -15,9 +15,17 @@ static const CPUVariant variants[] = {
      /*bf16Pairs=*/true, /*amx=*/true},
 };
 
+static const CPUVariant emulated = {
+    "avx512amx-emulated", 3, "x86-64-v4", "+avx512bf16", 512, 16, 12, 2, 512,
+    /*bf16Pairs=*/true,
+    /*amx=*/true,
+    /*emulatesAMX=*/true};
+
 llvm::ArrayRef<CPUVariant> getCPUVariants() { return variants; }
 
 const CPUVariant *lookupCPUVariant(llvm::StringRef name) {
+  if (name == emulated.name)
+    return &emulated;
   const CPUVariant *found =
       llvm::find_if(variants, [&](const CPUVariant &variant) { return variant.name == name; });
   return found == std::end(variants) ? nullptr : found;

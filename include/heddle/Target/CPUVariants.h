@@ -21,15 +21,17 @@ struct CPUVariant {
   int64_t lanes, rows, vectors, kBlock;
   /// Whether products of bf16 use dot products of pairs (vdpbf16ps) and matrix tiles (tdpbf16ps).
   bool bf16Pairs = false, amx = false;
+  /// For tests: what tiles do is computed by vectors.
+  bool emulatesAMX = false;
 
   /// Whether the variant differs from a lesser one in products of bf16 alone.
   bool isForBF16() const { return bf16Pairs || amx; }
 };
 
-/// All variants, from the least to the most demanding.
+/// All variants that modules are for, from the least to the most demanding.
 llvm::ArrayRef<CPUVariant> getCPUVariants();
 
-/// Null if there is none of that name.
+/// Null if there is none of that name. Also finds `avx512amx-emulated`, by which tests run the code of `avx512amx` on CPUs without AMX.
 const CPUVariant *lookupCPUVariant(llvm::StringRef name);
 
 } // namespace heddle

@@ -248,4 +248,22 @@ def EmitEntryThunksPass : Pass<"emit-entry-thunks", "mlir::ModuleOp"> {
   let dependentDialects = ["mlir::LLVM::LLVMDialect"];
 }
 
+def EmulateAMXPass : Pass<"emulate-amx", "mlir::ModuleOp"> {
+  let summary = "Rewrite operations on matrix tiles to vectors, for tests on CPUs without AMX";
+  let description = [{
+    Input: functions with `amx.tile_zero`, `tile_load`, `tile_store` and `tile_mulf` of bf16, tiles carried by `scf` loops, no strides beside
+    those of the buffers. Output: no operation of the `amx` dialect; a tile is a vector of two dimensions. Results have the bits of the
+    instructions: the order of sums is that of TDPBF16PS, and denormal numbers count as zeros.
+
+    ```mlir
+    %d = amx.tile_mulf %a, %b, %c : !amx.tile<16x32xbf16>, !amx.tile<16x32xbf16>, !amx.tile<16x16xf32>
+    // becomes
+    scf.for %m = ... { scf.for %pair = ... iter_args(%even, %odd) { vector.fma ... } arith.addf ... }
+    ```
+  }];
+  let dependentDialects = [
+    "mlir::arith::ArithDialect", "mlir::memref::MemRefDialect", "mlir::scf::SCFDialect", "mlir::vector::VectorDialect"
+  ];
+}
+
 #endif // HEDDLE_TRANSFORMS_PASSES_TD

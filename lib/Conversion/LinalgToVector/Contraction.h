@@ -10,7 +10,8 @@ namespace heddle {
 /// Register tile and blocking, in elements of the accumulator's type; a k block in steps (KStep.h).
 struct ContractionTile {
   int64_t lanes, rows, vectors, kBlock, columnPanels, dotRows;
-  bool bf16Pairs;
+  int64_t streamedRows;
+  bool bf16Pairs, amx;
   int64_t columns() const { return lanes * vectors; }
 };
 
@@ -64,6 +65,14 @@ mlir::Value buildPackedBuffer(mlir::ImplicitLocOpBuilder &b, const ContractionSp
 void buildDotForm(mlir::ImplicitLocOpBuilder &b, const ContractionSpace &space,
                   const ContractionTile &tile);
 bool hasDotForm(const Contraction &c);
+/// Emits the streamed form (see StreamedForm.cpp); only where `hasStreamedForm`. On AMX it is for any number of rows.
+void buildStreamedForm(mlir::ImplicitLocOpBuilder &b, const ContractionSpace &space,
+                       const ContractionTile &tile, mlir::Value packed);
+/// Its buffer where there are at most `maxRows` rows.
+mlir::Value buildStreamedBuffer(mlir::ImplicitLocOpBuilder &b, const ContractionSpace &space,
+                                const ContractionTile &tile, int64_t maxRows);
+bool hasStreamedForm(const Contraction &c, const ContractionTile &tile);
+bool usesAMX(const Contraction &c, const ContractionTile &tile);
 
 } // namespace heddle
 

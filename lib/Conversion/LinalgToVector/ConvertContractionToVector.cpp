@@ -4,11 +4,13 @@
 
 #include "Contraction.h"
 
+#include "mlir/Dialect/AMX/AMXDialect.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/ADT/FunctionExtras.h"
 #include "llvm/Support/DebugLog.h"
 
 #define DEBUG_TYPE "convert-contraction-to-vector"
@@ -47,27 +49,57 @@ struct ConvertContractionToVectorPass
   }
 
 private:
+  static constexpr int64_t anyRows = std::numeric_limits<int64_t>::max();
+
+  /// One way to compute a contraction, for up to so many rows.
+  struct Form {
+    int64_t maxRows;
+    bool isPossible;
+    llvm::unique_function<Value()> buildBuffer;
+    llvm::unique_function<void(Value)> build;
+  };
+
   void lower(Contraction &c) {
     ImplicitLocOpBuilder b(c.op.getLoc(), c.op);
-    ContractionTile tile{lanes, rows, vectors, kBlock, columnPanels, dotRows, bf16Pairs};
+    ContractionTile tile{lanes,   rows,         vectors,   kBlock, columnPanels,
+                         dotRows, streamedRows, bf16Pairs, amx};
     if (c.accumulator.isF64())
       tile.lanes = std::max<int64_t>(tile.lanes / 2, 1);
     ContractionSpace space(b, c);
-    IndexMath math(b);
-    auto packedForm = [&] { buildPackedForm(b, space, tile, buildPackedBuffer(b, space, tile)); };
-
+    int64_t maxStreamed = usesAMX(c, tile) ? anyRows : tile.streamedRows;
+    Form all[] = {{tile.dotRows, hasDotForm(c), [] { return Value(); },
+                   [&](Value) { buildDotForm(b, space, tile); }},
+                  {maxStreamed, hasStreamedForm(c, tile),
+                   [&] { return buildStreamedBuffer(b, space, tile, maxStreamed); },
+                   [&](Value packed) { buildStreamedForm(b, space, tile, packed); }},
+                  {anyRows, true, [&] { return buildPackedBuffer(b, space, tile); },
+                   [&](Value packed) { buildPackedForm(b, space, tile, packed); }}};
+    // Each takes what is more than the one before takes.
     std::optional<int64_t> staticRows = getConstantIntValue(space.rows);
-    if (!hasDotForm(c) || (staticRows && *staticRows > tile.dotRows)) {
-      packedForm();
-    } else if (staticRows) {
-      buildDotForm(b, space, tile);
-    } else {
-      Value packed = buildPackedBuffer(b, space, tile);
-      buildIf(
-          b, math.lessEqual(space.rows, math.constant(tile.dotRows)),
-          [&] { buildDotForm(b, space, tile); }, [&] { buildPackedForm(b, space, tile, packed); });
+    int64_t taken = -1;
+    SmallVector<Form *> forms;
+    for (Form &form : all) {
+      if (!form.isPossible || form.maxRows <= taken)
+        continue;
+      if (!staticRows || (taken < *staticRows && *staticRows <= form.maxRows))
+        forms.push_back(&form);
+      taken = form.maxRows;
     }
+    SmallVector<Value> buffers;
+    for (Form *form : forms)
+      buffers.push_back(form->buildBuffer());
+    choose(b, space, forms, buffers);
     c.op->erase();
+  }
+
+  static void choose(ImplicitLocOpBuilder &b, const ContractionSpace &space, ArrayRef<Form *> forms,
+                     ArrayRef<Value> buffers) {
+    auto first = [&] { forms.front()->build(buffers.front()); };
+    if (forms.size() == 1)
+      return first();
+    IndexMath math(b);
+    buildIf(b, math.lessEqual(space.rows, math.constant(forms.front()->maxRows)), first,
+            [&] { choose(b, space, forms.drop_front(), buffers.drop_front()); });
   }
 };
 

@@ -13,7 +13,7 @@ using namespace mlir;
 namespace heddle {
 
 /// The instruction works on whole registers of 512 bits.
-static bool multipliesPairs(const Contraction &c, const ContractionTile &tile) {
+bool multipliesPairs(const Contraction &c, const ContractionTile &tile) {
   auto isBF16 = [](Value operand) { return getElementTypeOrSelf(operand.getType()).isBF16(); };
   return tile.bf16Pairs && tile.lanes == 16 && c.accumulator.isF32() && isBF16(c.lhs) &&
          isBF16(c.rhs);
@@ -53,6 +53,16 @@ Value KStep::load(Value operand, AffineMap map, SmallVector<Value> point, Value 
   Value shift = arith::ConstantIntOp::create(b, 16, 32);
   Value high = arith::ShLIOp::create(b, bits(branch.getResult(0)), shift);
   return arith::OrIOp::create(b, bits(element(first)), high);
+}
+
+Value KStep::loadWhole(Value operand, AffineMap map, SmallVector<Value> point, Value step) {
+  if (!pairs)
+    return load(operand, map, point, step);
+  point[c.k] = firstOf(step);
+  auto type = VectorType::get({2}, b.getBF16Type());
+  Value pair = vector::LoadOp::create(b, type, operand, ContractionSpace::access(map, point));
+  auto one = VectorType::get({1}, stepType);
+  return vector::ExtractOp::create(b, vector::BitCastOp::create(b, one, pair), int64_t(0));
 }
 
 Value KStep::loadAlongK(Value operand, AffineMap map, SmallVector<Value> point, Value step) {

@@ -20,6 +20,9 @@
 
 namespace heddle {
 
+/// Whether steps are pairs.
+bool multipliesPairs(const Contraction &c, const ContractionTile &tile);
+
 class KStep {
 public:
   KStep(mlir::ImplicitLocOpBuilder &b, const ContractionSpace &space, const ContractionTile &tile);
@@ -36,6 +39,9 @@ public:
   /// Step number `step` of the row or column at `point`, whose k is not set; any strides. Loads nothing behind the end of k.
   mlir::Value load(mlir::Value operand, mlir::AffineMap map, llvm::SmallVector<mlir::Value> point,
                    mlir::Value step);
+  /// The same for a whole step of an operand that is contiguous along k.
+  mlir::Value loadWhole(mlir::Value operand, mlir::AffineMap map,
+                        llvm::SmallVector<mlir::Value> point, mlir::Value step);
   /// `lanes` whole steps from `step` on, of an operand that is contiguous along k.
   mlir::Value loadAlongK(mlir::Value operand, mlir::AffineMap map,
                          llvm::SmallVector<mlir::Value> point, mlir::Value step);

@@ -187,7 +187,7 @@ void PackedFormBuilder::addToOutput(Value batch, Value row, Value column, ArrayR
 Value buildPackedBuffer(ImplicitLocOpBuilder &b, const ContractionSpace &space,
                         const ContractionTile &tile) {
   KStep step(b, space, tile);
-  return PanelPacker(b, space, tile).allocateLhs(tile.rows, step.count());
+  return PanelPacker(b, space, tile).allocateLhs(tile.rows, space.rows, step.count());
 }
 
 void buildPackedForm(ImplicitLocOpBuilder &b, const ContractionSpace &space,

@@ -87,11 +87,17 @@ void PanelPacker::packScalars(const Panel &panel, Value begin, Value end, Value 
   });
 }
 
-Value PanelPacker::allocateLhs(int64_t width, Value steps) {
+Value PanelPacker::paddedCount(int64_t multiple) {
+  if (multiple == 1)
+    return step.count();
+  return math.mul(math.ceilDiv(step.count(), multiple), math.constant(multiple));
+}
+
+Value PanelPacker::allocateLhs(int64_t width, Value rows, Value steps) {
   int64_t dynamic = ShapedType::kDynamic;
   auto type = MemRefType::get({dynamic, dynamic, dynamic, width}, step.type());
   return memref::AllocOp::create(b, type,
-                                 ValueRange{space.batches, math.ceilDiv(space.rows, width), steps},
+                                 ValueRange{space.batches, math.ceilDiv(rows, width), steps},
                                  b.getI64IntegerAttr(64));
 }
 
@@ -107,8 +113,6 @@ void PanelPacker::packLhs(int64_t width, Value packed, Value steps) {
     };
     Panel panel{space.c.lhs, space.c.lhsMap, width, math.sub(space.rows, first), c0, point};
     pack(panel, step.count(), packed, {batch, number});
-    if (steps == step.count())
-      return;
     buildFor(b, step.count(), steps, c1, [&](Value k) {
       buildFor(b, c0, math.constant(width), c1, [&](Value lane) {
         memref::StoreOp::create(b, step.zero(), packed, ValueRange{batch, number, k, lane});

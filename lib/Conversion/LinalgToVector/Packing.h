@@ -28,8 +28,10 @@ public:
   /// Packs `count` steps of the panel to buffer[prefix, step, row or column].
   void pack(const Panel &panel, mlir::Value count, mlir::Value buffer, mlir::ValueRange prefix);
 
-  /// A buffer [batch][row panel][step][width] for lhs, `steps` long.
-  mlir::Value allocateLhs(int64_t width, mlir::Value steps);
+  /// Steps of all of k, rounded up to a multiple.
+  mlir::Value paddedCount(int64_t multiple);
+  /// A buffer [batch][row panel][step][width] for `rows` rows of lhs, `steps` long.
+  mlir::Value allocateLhs(int64_t width, mlir::Value rows, mlir::Value steps);
   /// Packs all of lhs to it, by all threads. Steps behind k's end become zeros.
   void packLhs(int64_t width, mlir::Value packed, mlir::Value steps);
 
