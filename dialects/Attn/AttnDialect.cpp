@@ -4,6 +4,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/Transforms/InliningUtils.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -33,7 +34,17 @@ static void printRealList(AsmPrinter &printer, DenseF64ArrayAttr list) {
 #define GET_ATTRDEF_CLASSES
 #include "heddle/Dialect/Attn/AttnAttrs.cpp.inc"
 
+namespace {
+/// Functions of these operations can be called: each of them means the same anywhere.
+struct AttnInlinerInterface : DialectInlinerInterface {
+  using DialectInlinerInterface::DialectInlinerInterface;
+
+  bool isLegalToInline(Operation *, Region *, bool, IRMapping &) const final { return true; }
+};
+} // namespace
+
 void heddle::attn::AttnDialect::initialize() {
+  addInterfaces<AttnInlinerInterface>();
   addAttributes<
 #define GET_ATTRDEF_LIST
 #include "heddle/Dialect/Attn/AttnAttrs.cpp.inc"

@@ -30,6 +30,9 @@ def Tile_DotOp : Tile_TileOp<"dot", [AllTypesMatch<["acc", "result"]>]> {
     | tf32 | rounded to 10 bits of mantissa |
     | tf32x3 | as the sum of a rounded part and a rounded rest, without the product of the rests |
 
+    A product that overflows f32 is infinite. With tf32x3 it may be NaN from 2^139
+    on: then the product with a rest overflows, too, and its sign may be another.
+
     Example:
 
     ```mlir
