@@ -38,6 +38,7 @@ private:
   void rowsOfColumns(Value batch, Value column, int64_t columns);
   void dotProducts(Value batch, Value column, int64_t columns, Value row, int64_t rows);
   Value loadScalar(Value operand, ArrayRef<Value> indices);
+  void prefetch(SmallVector<Value> point, int64_t columns, Value k);
 
   ImplicitLocOpBuilder &b;
   IndexMath math;
@@ -52,6 +53,15 @@ private:
 
 Value DotFormBuilder::loadScalar(Value operand, ArrayRef<Value> indices) {
   return convertFloat(b, memref::LoadOp::create(b, operand, indices), type);
+}
+
+/// The same place of the column that comes next in this one's stead: each is a short stream that hardware is too late for.
+void DotFormBuilder::prefetch(SmallVector<Value> point, int64_t columns, Value k) {
+  Value last = math.sub(space.columns, c1);
+  point[c.n] = math.min(math.add(point[c.n], math.constant(columns)), last);
+  point[c.k] = math.mul(k, math.constant(step.size()));
+  memref::PrefetchOp::create(b, c.rhs, space.access(c.rhsMap, point), /*isWrite=*/false,
+                             /*localityHint=*/2, /*isDataCache=*/true);
 }
 
 void DotFormBuilder::compute() {
@@ -121,6 +131,8 @@ void DotFormBuilder::dotProducts(Value batch, Value column, int64_t columns, Val
   SmallVector<Value> vectors = accumulate(
       c0, whole, lanes, zeros,
       [&](Value operand, AffineMap map, const SmallVector<Value> &point, Value k) {
+        if (operand == c.rhs && columns > 1)
+          prefetch(point, columns, k);
         return step.loadAlongK(operand, map, point, k);
       },
       [&](Value x, Value y, Value acc) { return step.multiplyAdd(x, y, acc); });

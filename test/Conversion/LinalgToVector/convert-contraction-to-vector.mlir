@@ -33,6 +33,8 @@ func.func @matmul(%a: memref<?x?xf32>, %b: memref<?x?xbf16>, %c: memref<?x?xf32>
 // CHECK-LABEL: func.func @projection
 // CHECK: %[[FEW:.*]] = arith.cmpi sle, %{{.*}}, %c4
 // CHECK: scf.if %[[FEW]] {
+// The columns that come next are on their way.
+// CHECK: memref.prefetch %{{.*}}, read, locality<2>, data
 // CHECK: vector.reduction <add>
 // CHECK: } else {
 // CHECK: vector.shuffle
