@@ -60,8 +60,6 @@ def show(run):
     print("\n" + heading(run) + "\n")
     if run["rows"]:
         print(rows_table(run["rows"]))
-    if any(result["disturbed"] for result in run["rows"]):
-        print("\n** something else was running")
     if run["memory"]:
         print("\nMemory of one call of causal attention in f32, 32 heads over 8 of 128:\n\n" + memory_table(run["memory"]))
 

@@ -4,6 +4,7 @@ import torch.nn.functional as F
 
 from .attention import HEADS, KV_HEADS, LIMIT, source
 from .onnx_model import NO_BF16, OnnxModel, fused
+from .paging import paged_source
 from .program import compile_module
 from .work import Goal, Row, Work, random_tensors
 
@@ -59,29 +60,30 @@ def contiguous(dtype, sequences):
                4 * HEADS * DIM * KEYS * sequences)
 
 
-def paged_source(dtype, page):
-    q, pages = f"tensor<?x1x{HEADS}x{DIM}x{dtype}>", f"tensor<?x{page}x{KV_HEADS}x{DIM}x{dtype}>"
-    return f"""func.func @attention(%q: {q} {{heddle.name = "q"}}, %k: {pages} {{heddle.name = "k"}}, %v: {pages} {{heddle.name = "v"}},
-    %table: tensor<?x?xi32> {{heddle.name = "table"}}, %length: tensor<?xi32> {{heddle.name = "length"}}) -> ({q} {{heddle.name = "o"}}) {{
-  %o = attn.attention %q, %k, %v kv_len(%length : tensor<?xi32>) block_table(%table : tensor<?x?xi32>) {{causal}} : ({q}, {pages}, {pages}) -> {q}
+def _paged_module(dtype):
+    q, k = f"tensor<?x1x{HEADS}x{DIM}x{dtype}>", f"tensor<?x?x{KV_HEADS}x{DIM}x{dtype}>"
+    return compile_module(f"decode_paged_{dtype}", paged_source(f"decode_paged_{dtype}", f"""func.func @attention(
+    %q: {q} {{heddle.name = "q"}}, %k: {k} {{heddle.name = "k"}}, %v: {k} {{heddle.name = "v"}},
+    %lengths: tensor<?xi32> {{heddle.name = "lengths"}}) -> ({q} {{heddle.name = "o"}}) {{
+  %o = attn.attention %q, %k, %v kv_len(%lengths : tensor<?xi32>) {{causal}} : ({q}, {k}, {k}) -> {q}
   return %o : {q}
 }}
-"""
+"""))
 
 
 def paged(dtype, page, sequences=1):
     def make(threads):
         q, k, v = _inputs(sequences, dtype)
         o, count = torch.empty_like(q), sequences * KEYS // page
-        # Pages in random order: page table[i] holds the rows i * page to (i + 1) * page.
+        # Pages in random order: page table[i] holds rows i * page to (i + 1) * page.
         table = torch.randperm(count, generator=torch.Generator().manual_seed(4))
         shuffled = [torch.empty_like(t).view(count, page, KV_HEADS, DIM) for t in (k, v)]
         for pages, rows in zip(shuffled, (k, v)):
             pages[table] = rows.view_as(pages)
         table = table.view(sequences, -1)
-        length = torch.full((sequences,), KEYS, dtype=torch.int32)
-        call = compile_module(f"decode_paged_{dtype}_{page}", paged_source(dtype, page)).bind(
-            "attention", dict(q=q, k=shuffled[0], v=shuffled[1], table=table.int(), length=length, o=o), threads)
+        lengths = torch.full((sequences,), KEYS, dtype=torch.int32)
+        call = _paged_module(dtype).bind(
+            "attention", dict(q=q, k=shuffled[0], v=shuffled[1], tables=table.int(), lengths=lengths, o=o), threads)
 
         grouped = q.view(sequences, KV_HEADS, GROUP, DIM)
         gather = lambda pages: pages[table].view(sequences, KEYS, KV_HEADS, DIM).transpose(1, 2)

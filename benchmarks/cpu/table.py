@@ -16,7 +16,7 @@ def part_of_read(result, milliseconds):
 
 
 def judge(result, results):
-    """Whether the goal is reached; None where a peer that it names could not run."""
+    """Whether the goal is reached."""
     goal, ours = result["goal"], result["heddle_ms"]
     verdicts = []
     if goal.get("peak"):
@@ -60,9 +60,8 @@ def _line(result, results):
         read = " / ".join(f"{part_of_read(result, ms):.2f}" for ms in (ours, *(peers[p]["ms"] for p in PEERS if p in peers)))
     else:
         peak = " / ".join(f"{part_of_peak(result, ms):.2f}" for ms in (ours, *(peers[p]["ms"] for p in PEERS if p in peers)))
-    mark = " **" if result["disturbed"] else ""
-    return [result["name"], _milliseconds(ours) + mark, *times, ratio, peak, read, _goal_text(result["goal"]),
-            "yes" if judge(result, results) else "no"]
+    verdict = "disturbed" if result["disturbed"] else "yes" if judge(result, results) else "no"
+    return [result["name"], _milliseconds(ours), *times, ratio, peak, read, _goal_text(result["goal"]), verdict]
 
 
 def rows_table(results):
