@@ -49,6 +49,12 @@ static void addCleanup(OpPassManager &pm) {
   pm.addPass(createCSEPass());
 }
 
+/// Entries may have loops over tokens. Buffers leave them, and their extents before them.
+static void addLoopHoisting(OpPassManager &pm) {
+  pm.addNestedPass<func::FuncOp>(createLoopInvariantCodeMotionPass());
+  pm.addNestedPass<func::FuncOp>(bufferization::createBufferLoopHoistingPass());
+}
+
 /// Attention alone, which is what CPUs gain by; or all operations, in groups.
 static void addTileKernels(OpPassManager &pm, const AttnToLinalgPipelineOptions &options) {
   AttnToTilePassOptions kernels;
@@ -91,7 +97,7 @@ void buildLinalgToKernelsPipeline(OpPassManager &pm,
   pm.addPass(createBufferizeEntriesPass());
   pm.addPass(memref::createResolveShapedTypeResultDimsPass());
   addCleanup(pm);
-  pm.addNestedPass<func::FuncOp>(bufferization::createBufferLoopHoistingPass());
+  addLoopHoisting(pm);
   pm.addPass(createOutlineKernelsPass());
   pm.addPass(func::createDuplicateFunctionEliminationPass());
   if (options.tileAll)
@@ -118,8 +124,7 @@ void buildKernelsToLLVMPipeline(OpPassManager &pm, const KernelsToLLVMPipelineOp
   pm.addPass(createHoistKernelBuffersPass());
   pm.addPass(memref::createResolveShapedTypeResultDimsPass());
   addCleanup(pm);
-  // Entries may call a kernel once for each token.
-  pm.addNestedPass<func::FuncOp>(bufferization::createBufferLoopHoistingPass());
+  addLoopHoisting(pm);
   pm.addPass(createPlanWorkspacePass());
   pm.addPass(createLowerRuntimeChecksPass());
   pm.addNestedPass<func::FuncOp>(

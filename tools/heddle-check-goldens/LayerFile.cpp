@@ -215,8 +215,9 @@ void LayerFile::check() {
   int64_t length = x.shape()[1];
   std::map<std::string, std::vector<int64_t>> ways = {{"one call", {length}}};
   // Where the file knows no state between, there is one all the same.
-  int64_t split =
-      config && config->contains("split") ? (*config)["split"].get<int64_t>() : (length + 1) / 2;
+  int64_t split = (length + 1) / 2;
+  if (config && config->contains("split") && (*config)["split"].is_number_integer())
+    split = (*config)["split"].get<int64_t>();
   if (split > 0 && split < length)
     ways["two calls"] = {split, length - split};
   session.forEachVariant(report, [&](const LoadOptions &options) -> Status {

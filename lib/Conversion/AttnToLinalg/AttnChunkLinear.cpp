@@ -11,6 +11,8 @@
 //
 // What is masked in steps 3 and 4 has exponents > 0. They are replaced by 0 before the exponential.
 //
+// Sums of the decay are f64: behind a strong decay they are large, and in f32 the difference of two would lose a weak one.
+//
 //===----------------------------------------------------------------------===//
 
 #include "LinearAttentionParts.h"
@@ -136,13 +138,15 @@ Value ChunkForm::emitSums(TensorEmitter &emit, Value decays) const {
   SmallVector<unsigned> dims = {other};
   for (unsigned dim = 1; dim < other; ++dim)
     dims.push_back(dim);
-  return emit.reduceLast(
-      shape, parts.compute, 0.0, {{decays, dims}}, [&](TensorEmitter &body, ArrayRef<Scalar> args) {
-        Value i = linalg::IndexOp::create(body, 0);
-        Value j = linalg::IndexOp::create(body, other);
-        Value isIn = arith::CmpIOp::create(body, arith::CmpIPredicate::sle, j, i);
-        return args[1] + select(isIn, args[0], args[0].constant(0.0));
-      });
+  return emit.reduceLast(shape, emit.getF64Type(), 0.0, {{decays, dims}},
+                         [&](TensorEmitter &body, ArrayRef<Scalar> args) {
+                           Value i = linalg::IndexOp::create(body, 0);
+                           Value j = linalg::IndexOp::create(body, other);
+                           Value isIn =
+                               arith::CmpIOp::create(body, arith::CmpIPredicate::sle, j, i);
+                           Scalar decay = args[0].to(args[1].getType());
+                           return args[1] + select(isIn, decay, decay.constant(0.0));
+                         });
 }
 
 /// rows[i, h, g, d] e^G_i; `rows` themselves without a decay.
@@ -152,9 +156,11 @@ Value ChunkForm::emitDecayed(TensorEmitter &emit, Value rows, const Rows &chunkR
   SmallVector<unsigned> dims = {0, 1};
   if (chunkRows.perChannel)
     dims.push_back(3);
-  return emit.elementwise(
-      emit.shapeOf(rows), parts.compute, {{rows, {0, 1, 2, 3}}, {chunkRows.sums, dims}},
-      [](TensorEmitter &, ArrayRef<Scalar> args) { return args[0] * exp(args[1]); });
+  return emit.elementwise(emit.shapeOf(rows), parts.compute,
+                          {{rows, {0, 1, 2, 3}}, {chunkRows.sums, dims}},
+                          [&](TensorEmitter &, ArrayRef<Scalar> args) {
+                            return args[0] * exp(args[1].to(parts.compute));
+                          });
 }
 
 //===----------------------------------------------------------------------===//
@@ -172,8 +178,8 @@ Value ChunkForm::emitPairs(TensorEmitter &emit, Value rows, const Rows &chunkRow
     Value later = linalg::IndexOp::create(body, i), earlier = linalg::IndexOp::create(body, j);
     return Value(arith::CmpIOp::create(body, order, later, earlier));
   };
-  auto factor = [](Value kept, Scalar later, Scalar earlier) {
-    return exp(select(kept, later - earlier, later.constant(0.0)));
+  auto factor = [&](Value kept, Scalar later, Scalar earlier) {
+    return exp(select(kept, later - earlier, later.constant(0.0)).to(compute));
   };
   if (chunkRows.perChannel)
     return emit.reduceLast(shape, compute, 0.0,
@@ -319,10 +325,11 @@ void ChunkForm::emitStates(TensorEmitter &emit, const Rows &rows, Value change,
   if (rows.sums) {
     SmallVector<unsigned> perToken = {0};
     perToken.append(perHead);
-    keys = emit.elementwise(
-        emit.shapeOf(keys), compute,
-        {{keys, {0, 1, 2}}, {rows.sums, perToken}, {rows.last, perHead}},
-        [](TensorEmitter &, ArrayRef<Scalar> args) { return args[0] * exp(args[2] - args[1]); });
+    keys = emit.elementwise(emit.shapeOf(keys), compute,
+                            {{keys, {0, 1, 2}}, {rows.sums, perToken}, {rows.last, perHead}},
+                            [&](TensorEmitter &, ArrayRef<Scalar> args) {
+                              return args[0] * exp((args[2] - args[1]).to(compute));
+                            });
   }
   // Loops: h, d, e, i.
   Value added =
@@ -331,10 +338,10 @@ void ChunkForm::emitStates(TensorEmitter &emit, const Rows &rows, Value change,
   SmallVector<Input> inputs = {{added, {0, 1, 2}}};
   if (rows.sums)
     inputs.push_back({rows.last, ofState});
-  now.front() = emit.update(now.front(), inputs, [](TensorEmitter &, ArrayRef<Scalar> args) {
+  now.front() = emit.update(now.front(), inputs, [&](TensorEmitter &, ArrayRef<Scalar> args) {
     Scalar state = args.back();
     if (args.size() > 2)
-      state = state * exp(args[1]);
+      state = state * exp(args[1].to(compute));
     return state + args[0];
   });
   if (!op.getNormalize())

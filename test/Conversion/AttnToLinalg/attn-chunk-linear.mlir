@@ -25,7 +25,8 @@ func.func @gated_delta(%q: tensor<1x?x2x8xf32>, %g: tensor<1x?x2xf32>, %b: tenso
   // CHECK: %[[BELOW:.*]] = arith.cmpi sgt
   // CHECK: %[[DIFFERENCE:.*]] = arith.subf
   // CHECK: %[[EXPONENT:.*]] = arith.select %[[BELOW]], %[[DIFFERENCE]], %
-  // CHECK: math.exp %[[EXPONENT]]
+  // CHECK: %[[ROUNDED:.*]] = arith.truncf %[[EXPONENT]] : f64 to f32
+  // CHECK: math.exp %[[ROUNDED]]
   // The solve, row by row.
   // CHECK: scf.for %{{.*}} = %c0 to %c16
   // CHECK: linalg.contract {{.*}} -> tensor<2x1x8xf32>

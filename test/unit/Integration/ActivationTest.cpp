@@ -19,6 +19,10 @@ double geluTanh(double x) {
   double inner = std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x);
   return x == -INFINITY ? 0 : x / 2 * (1 + std::tanh(inner));
 }
+double eluPlusOne(double x) { return x > 0 ? x + 1 : std::exp(x); }
+double relu(double x) { return x < 0 ? 0 : x; }
+/// Beyond the largest number of f32 it is infinite.
+double squaredRelu(double x) { return relu(x) > 0x1p64 ? INFINITY : relu(x) * relu(x); }
 double gptOss(double gate, double up) {
   double g = std::min(gate, 7.0), u = std::min(std::max(up, -7.0), 7.0);
   return g == -INFINITY ? 0 : g * sigmoid(1.702 * g) * (u + 1);
@@ -28,8 +32,13 @@ struct Activation {
   const char *name;
   double (*value)(double);
 };
-const Activation activations[] = {
-    {"silu", silu}, {"sigmoid", sigmoid}, {"gelu", gelu}, {"gelu_tanh", geluTanh}};
+const Activation activations[] = {{"silu", silu},
+                                  {"sigmoid", sigmoid},
+                                  {"gelu", gelu},
+                                  {"gelu_tanh", geluTanh},
+                                  {"elu_plus_one", eluPlusOne},
+                                  {"relu", relu},
+                                  {"squared_relu", squaredRelu}};
 struct GatedUnit {
   const char *name;
   double (*value)(double, double);
@@ -37,7 +46,13 @@ struct GatedUnit {
 const GatedUnit gatedUnits[] = {{"swiglu", [](double g, double u) { return silu(g) * u; }},
                                 {"geglu", [](double g, double u) { return gelu(g) * u; }},
                                 {"geglu_tanh", [](double g, double u) { return geluTanh(g) * u; }},
-                                {"gpt_oss", gptOss}};
+                                {"gpt_oss", gptOss},
+                                {"sigmoid", [](double g, double u) { return sigmoid(g) * u; }}};
+
+/// An activation may have the same name.
+std::string gatedName(const GatedUnit &unit, DType type) {
+  return "glu_" + (unit.name + std::string(dtypeName(type)));
+}
 
 class Activations : public testing::TestWithParam<Way> {
 protected:
@@ -58,7 +73,7 @@ protected:
         program.add(entry);
       }
       for (const GatedUnit &each : gatedUnits) {
-        EntryText entry(each.name + std::string(dtypeName(type)));
+        EntryText entry(gatedName(each, type));
         std::string gate = entry.argument("gate", rows), up = entry.argument("up", rows);
         entry.line("%y = attn.glu " + std::string(each.name) + " " + gate + ", " + up + " : " +
                    rows);
@@ -102,7 +117,7 @@ TEST_P(Activations, AgreeWithTheirFormulas) {
           check(each.name, [&](int64_t i) { return each.value(x[i]); });
         }
         for (const GatedUnit &each : gatedUnits) {
-          program.call(each.name + std::string(dtypeName(type)), {&x, &up, &y});
+          program.call(gatedName(each, type), {&x, &up, &y});
           check(each.name, [&](int64_t i) { return each.value(x[i], up[i]); });
         }
       }

@@ -82,7 +82,8 @@ def AttnChunkLinearPass : Pass<"attn-chunk-linear"> {
 
     The solve goes row by row in f32. Exponents are differences of sums where the
     later token comes first, so they are <= 0 for decays <= 0: no intermediate
-    value overflows, however strong the decay is. Rows behind the last token of a
+    value overflows, however strong the decay is. The sums are f64, as their
+    differences are much smaller than they are behind a strong decay. Rows behind the last token of a
     sequence count as k = v = beta = g = 0.
 
     Unlike in the recurrence, a NaN of one token reaches all tokens of its chunk.
