@@ -86,7 +86,8 @@ TEST_P(Exponent, IsAccurateOverTheWholeRange) {
         continue;
       }
       double ulp = std::max(std::exp2(std::floor(std::log2(expected)) - 23), 0x1p-149);
-      double limit = isRough ? std::max(1.1e-4 * expected, ulp) : 2 * ulp;
+      // Rounding adds to the error of the polynomial, by much where ulps are large.
+      double limit = isRough ? 1.1e-4 * expected + ulp / 2 : 2 * ulp;
       EXPECT_LE(std::abs(got - expected), limit)
           << given << " gave " << got << ", expected " << expected;
     }
