@@ -5,25 +5,25 @@
 // CHECK: target cpu
 // CHECK-NEXT: entry attend at B=1, L=512, S=1024
 // CHECK-NEXT: kernel {{ *}}ops {{ *}}grid {{ *}}launches {{ *}}programs {{ *}}tile {{ *}}in {{ *}}out {{ *}}matrix FLOP {{ *}}other FLOP {{ *}}FLOP/B
-// CHECK-NEXT: attention {{ *}}attn.attention {{ *}}ceildiv(L, 64) * B * 4 {{ *}}1 {{ *}}32 {{ *}}64x64 {{ *}}[[IN:[0-9.]+ MiB]] {{ *}}256 KiB {{.*}}
+// CHECK-NEXT: attention {{ *}}attn.attention {{ *}}ceildiv(L, 32) * B * 2 {{ *}}1 {{ *}}32 {{ *}}32x64 {{ *}}[[IN:[0-9.]+ MiB]] {{ *}}256 KiB {{.*}}
 // CHECK-NEXT: entry twice at N=1000000
 // CHECK-NEXT: kernel
 // CHECK-NEXT: kernel_{{.*}} arith.addf {{ *}}- {{ *}}1 {{ *}}1 {{ *}}- {{ *}}3.81 MiB {{ *}}3.81 MiB {{ *}}0 {{ *}}1.00 M {{ *}}0.12
 
-// The causal product of Q and K, and that with V, over blocks of 64 x 64: row block i of 8 sees 8 + i + 1 key blocks.
+// The causal product of Q and K, and that with V, for 32 queries of both heads of a group: row block i of 16 sees 16 + i + 1 blocks of 32 keys.
 // RUN: heddle-compile %s --entry=attend --print-kernels=json --at B=2,L=512,S=1024 | FileCheck %s --check-prefix=JSON
 // JSON: "code": [],
 // JSON: "B": 2,
 // JSON-NEXT: "L": 512,
 // JSON-NEXT: "S": 1024
 // JSON: "assumes_data": false,
-// 8 heads, (8 * 8 + 36) key blocks of K and V, and 8 of Q.
-// JSON-NEXT: "bytes_in": [[#mul(8, mul(add(200,8), 8192))]],
-// JSON-NEXT: "bytes_out": [[#mul(8, mul(8, 8192))]],
-// JSON: "grid_formula": "ceildiv(L, 64) * B * 4",
+// 4 groups, (16 * 16 + 136) key blocks of K and V, and 16 of Q for each head.
+// JSON-NEXT: "bytes_in": [[#mul(4, mul(add(784,32), 4096))]],
+// JSON-NEXT: "bytes_out": [[#mul(4, mul(32, 4096))]],
+// JSON: "grid_formula": "ceildiv(L, 32) * B * 2",
 // JSON: "incomplete": false,
 // JSON: "launches": 1,
-// JSON-NEXT: "matrix_flops": [[#mul(mul(8, 200), mul(2, 262144))]],
+// JSON-NEXT: "matrix_flops": [[#mul(mul(4, 392), 524288)]],
 // JSON-NEXT: "name": "attention",
 // JSON: "programs": 64,
 // JSON: "target": "cpu"

@@ -128,10 +128,12 @@ void DotFormBuilder::dotProducts(Value batch, Value column, int64_t columns, Val
   Value whole = math.mul(math.floorDiv(step.wholeCount(), lanes), lanes);
   Value zero = arith::ConstantOp::create(b, b.getFloatAttr(type, 0.0));
   Value zeros = vector::BroadcastOp::create(b, vectorType, zero);
+  // More rows leave no registers for the addresses. Of a product with itself, both operands are the same value.
+  bool prefetches = rows == 1 && columns > 1 && c.lhs != c.rhs;
   SmallVector<Value> vectors = accumulate(
       c0, whole, lanes, zeros,
       [&](Value operand, AffineMap map, const SmallVector<Value> &point, Value k) {
-        if (operand == c.rhs && columns > 1)
+        if (prefetches && operand == c.rhs)
           prefetch(point, columns, k);
         return step.loadAlongK(operand, map, point, k);
       },
