@@ -94,7 +94,7 @@ static const TableEntry table[] = {
     {16, 128, 128, 64, 64, Rows::NotNumbered, true, 4, false, true, {"bt"}},
     {16, 128, 64, 64, 64, Rows::Any, true, 4, true, false, {}},
     {16, 128, 64, 128, 128, Rows::Any, true, 4, false, false, {}},
-    {16, 64, 64, 128, 128, Rows::Any, true, 4, true, true, {}},
+    {16, 64, 64, 128, 128, Rows::Any, true, 4, false, false, {}},
     {16, 128, 64, 256, 256, Rows::Any, true, 8, false, false, {}},
     // Without a branch in the loop.
     {16, 128, 128, 64, 64, Rows::Any, false, 4, false, true, {"a", "b", "bt"}},
