@@ -36,7 +36,8 @@ for program in "${programs[@]}"; do
   suite_passed=$((suite_passed + passed)) suite_failed=$((suite_failed + failed))
   if ((failed)); then
     echo "unit: $program: $passed passed, $failed FAILED ($((SECONDS - start)) s)"
-    grep -vE '^\[ +(OK|RUN) +\]' "$log" | sed 's/^/    /' | head -n 200
+    # Not `head`, which leaves before the end: the pipe would break, and with it this script.
+    grep -vE '^\[ +(OK|RUN) +\]' "$log" | sed -n 's/^/    /; 1,200p'
   else
     echo "unit: $program: $passed passed ($((SECONDS - start)) s)"
   fi
