@@ -70,8 +70,7 @@ Value TileLowering::loadPairs(const MatrixRow &row, Value column, int64_t valid)
   if (getElementTypeOrSelf(row.source.getType()).isInteger(32)) {
     Value pair = math.floorDiv(column, math.constant(2));
     indices[row.columnDim] = math.add(indices[row.columnDim], pair);
-    Value loaded = vector::LoadOp::create(b, vectorOf(b.getI32Type()), row.source, indices);
-    return vector::BitCastOp::create(b, type, loaded);
+    return asPairs(vector::LoadOp::create(b, vectorOf(b.getI32Type()), row.source, indices));
   }
   indices[row.columnDim] = math.add(indices[row.columnDim], column);
   if (valid == type.getNumElements())
@@ -140,8 +139,7 @@ void TileLowering::pairTile(tile::DotOp op, Value pairs, Value dest, int64_t col
     }
     for (int64_t r = 0; r < rows; ++r) {
       Value both = memref::LoadOp::create(b, pairs, ValueRange{math.constant(r), pair});
-      Value repeated = vector::BroadcastOp::create(b, vectorOf(b.getI32Type()), both);
-      Value factors = vector::BitCastOp::create(b, pairsType(), repeated);
+      Value factors = asPairs(vector::BroadcastOp::create(b, vectorOf(b.getI32Type()), both));
       for (size_t v = 0; v < columns.size(); ++v) {
         Value &sum = partial[r * columns.size() + v];
         sum = multiplyPairs(factors, columns[v], sum);
