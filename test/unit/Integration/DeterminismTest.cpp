@@ -12,6 +12,34 @@
 using namespace heddle;
 using namespace heddle::test;
 
+namespace {
+
+/// Attention in f32 and bf16 on every variant: one thread and each of `threads` give the same bits.
+void expectSameBits(const AttentionSpec &spec, const std::vector<AttentionExtents> &sizes,
+                    int64_t seed, const std::vector<int32_t> &threads) {
+  AttentionSpec half = spec;
+  half.type = DType::BF16;
+  for (const std::string &variant : hostVariants()) {
+    Program program;
+    program.add(spec.entry("f32"));
+    program.add(half.entry("bf16"));
+    ASSERT_TRUE(program.compile(variant));
+    for (auto [name, each] : {std::pair("f32", &spec), std::pair("bf16", &std::as_const(half))})
+      for (const AttentionExtents &size : sizes) {
+        Random random(seed);
+        AttentionInputs inputs = AttentionInputs::random(*each, size, random);
+        AttentionOutputs first = callAttention(program, name, *each, inputs, 1);
+        for (int32_t count : threads) {
+          AttentionOutputs again = callAttention(program, name, *each, inputs, count);
+          EXPECT_TRUE(first.output.sameBits(again.output)) << variant << " " << count;
+          EXPECT_TRUE(first.lse.sameBits(again.lse)) << variant << " " << count;
+        }
+      }
+  }
+}
+
+} // namespace
+
 TEST(Determinism, AttentionWithAnyNumberOfThreads) {
   AttentionSpec spec;
   spec.heads = 6;
@@ -21,24 +49,7 @@ TEST(Determinism, AttentionWithAnyNumberOfThreads) {
   spec.rule.causal = true;
   spec.rule.softcap = 5;
   spec.sinks = spec.lengths = true;
-  AttentionSpec half = spec;
-  half.type = DType::BF16;
-  for (const std::string &variant : hostVariants()) {
-    Program program;
-    program.add(spec.entry("f32"));
-    program.add(half.entry("bf16"));
-    ASSERT_TRUE(program.compile(variant));
-    for (auto [name, each] : {std::pair("f32", &spec), std::pair("bf16", &half)}) {
-      Random random(16);
-      AttentionInputs inputs = AttentionInputs::random(*each, {3, 67, 131}, random);
-      AttentionOutputs first = callAttention(program, name, *each, inputs, 1);
-      for (int32_t threads : {1, 2, 4, 2, 4, 0}) {
-        AttentionOutputs again = callAttention(program, name, *each, inputs, threads);
-        EXPECT_TRUE(first.output.sameBits(again.output)) << variant << " " << threads;
-        EXPECT_TRUE(first.lse.sameBits(again.lse)) << variant << " " << threads;
-      }
-    }
-  }
+  expectSameBits(spec, {{3, 67, 131}}, 16, {1, 2, 4, 2, 4, 0});
 }
 
 // Heads that share the keys of a program, and a window, whose programs differ in cost; fewer tasks than threads.
@@ -49,25 +60,7 @@ TEST(Determinism, SharedHeadsWithAnyNumberOfThreads) {
   spec.keyDim = spec.valueDim = 64;
   spec.rule.causal = true;
   spec.rule.left = 90;
-  AttentionSpec half = spec;
-  half.type = DType::BF16;
-  for (const std::string &variant : hostVariants()) {
-    Program program;
-    program.add(spec.entry("f32"));
-    program.add(half.entry("bf16"));
-    ASSERT_TRUE(program.compile(variant));
-    for (auto [name, each] : {std::pair("f32", &spec), std::pair("bf16", &half)})
-      for (int64_t queries : {20, 301}) {
-        Random random(17);
-        AttentionInputs inputs = AttentionInputs::random(*each, {1, queries, queries}, random);
-        AttentionOutputs first = callAttention(program, name, *each, inputs, 1);
-        for (int32_t threads : {2, 4, 2, 4, 0}) {
-          AttentionOutputs again = callAttention(program, name, *each, inputs, threads);
-          EXPECT_TRUE(first.output.sameBits(again.output)) << variant << " " << threads;
-          EXPECT_TRUE(first.lse.sameBits(again.lse)) << variant << " " << threads;
-        }
-      }
-  }
+  expectSameBits(spec, {{1, 20, 20}, {1, 301, 301}}, 17, {2, 4, 2, 4, 0});
 }
 
 // One query a sequence over a cache that is long enough to be split, also where the sequences differ in length.
@@ -78,25 +71,7 @@ TEST(Determinism, DecodingWithAnyNumberOfThreads) {
   spec.keyDim = spec.valueDim = 64;
   spec.rule.causal = true;
   spec.lengths = true;
-  AttentionSpec half = spec;
-  half.type = DType::BF16;
-  for (const std::string &variant : hostVariants()) {
-    Program program;
-    program.add(spec.entry("f32"));
-    program.add(half.entry("bf16"));
-    ASSERT_TRUE(program.compile(variant));
-    for (auto [name, each] : {std::pair("f32", &spec), std::pair("bf16", &half)})
-      for (int64_t batch : {1, 3}) {
-        Random random(27);
-        AttentionInputs inputs = AttentionInputs::random(*each, {batch, 1, 3001}, random);
-        AttentionOutputs first = callAttention(program, name, *each, inputs, 1);
-        for (int32_t threads : {2, 4, 3, 0}) {
-          AttentionOutputs again = callAttention(program, name, *each, inputs, threads);
-          EXPECT_TRUE(first.output.sameBits(again.output)) << variant << " " << threads;
-          EXPECT_TRUE(first.lse.sameBits(again.lse)) << variant << " " << threads;
-        }
-      }
-  }
+  expectSameBits(spec, {{1, 1, 3001}, {3, 1, 3001}}, 27, {2, 4, 3, 0});
 }
 
 /// y = x w^T with accumulators in f32.

@@ -120,6 +120,20 @@ static void check(const Program &program, const std::string &entry, const Attent
   EXPECT_LE(largestError(outputs.lse, expected.lse), 1e-4) << context;
 }
 
+/// Inputs on which one wrong key changes the output by much.
+static void checkStructured(const Program &program, const std::string &entry,
+                            const AttentionSpec &spec, const AttentionExtents &extents,
+                            int64_t seed) {
+  Random random(seed);
+  AttentionInputs inputs = AttentionInputs::random(spec, extents, random);
+  makeUniform(inputs);
+  check(program, entry, spec, inputs, 1.0 / 300);
+  for (int64_t round = 0; round < 3; ++round) {
+    makeSelecting(spec, inputs, random);
+    check(program, entry, spec, inputs, 0.1);
+  }
+}
+
 TEST_P(Visibility, StructuredInputs) {
   using Extents = std::vector<std::pair<int64_t, int64_t>>;
   // Whole blocks of all kinds, and their edges; the same with blocks so small that few rows do.
@@ -134,17 +148,9 @@ TEST_P(Visibility, StructuredInputs) {
     program.add(spec.entry("spec" + std::to_string(i)));
   ASSERT_TRUE(program.compile(GetParam()));
   for (auto [i, spec] : llvm::enumerate(specs))
-    for (auto [queries, keys] : !spec.block.empty() ? small : large) {
-      Random random(int64_t(i) * 1000 + queries + keys);
-      std::string entry = "spec" + std::to_string(i);
-      AttentionInputs inputs = AttentionInputs::random(spec, {2, queries, keys}, random);
-      makeUniform(inputs);
-      check(program, entry, spec, inputs, 1.0 / 300);
-      for (int64_t round = 0; round < 3; ++round) {
-        makeSelecting(spec, inputs, random);
-        check(program, entry, spec, inputs, 0.1);
-      }
-    }
+    for (auto [queries, keys] : !spec.block.empty() ? small : large)
+      checkStructured(program, "spec" + std::to_string(i), spec, {2, queries, keys},
+                      int64_t(i) * 1000 + queries + keys);
 }
 
 // The same for numbers of queries that the type says to be few. Chunks of 32 keys: one, several, and a part of one.
@@ -160,17 +166,9 @@ TEST_P(Visibility, FewQueries) {
     program.add(spec.entry("spec" + std::to_string(i)));
   ASSERT_TRUE(program.compile(GetParam()));
   for (auto [i, spec] : llvm::enumerate(specs))
-    for (int64_t keys : {2, 9, 32, 65, 150}) {
-      Random random(int64_t(i) * 1000 + keys);
-      std::string entry = "spec" + std::to_string(i);
-      AttentionInputs inputs = AttentionInputs::random(spec, {2, spec.queries, keys}, random);
-      makeUniform(inputs);
-      check(program, entry, spec, inputs, 1.0 / 300);
-      for (int64_t round = 0; round < 3; ++round) {
-        makeSelecting(spec, inputs, random);
-        check(program, entry, spec, inputs, 0.1);
-      }
-    }
+    for (int64_t keys : {2, 9, 32, 65, 150})
+      checkStructured(program, "spec" + std::to_string(i), spec, {2, spec.queries, keys},
+                      int64_t(i) * 1000 + keys);
 }
 
 // A window of 4 keys including the query's own over 9 tokens: one prefill, and 9 decode steps on a
