@@ -4,7 +4,8 @@
 //   1. A limit on the right is either `causal` or a window value > 0: right = 0
 //      becomes `causal`, and `causal` makes a right value redundant.
 //   2. A left value that no key can fall short of is -1. A window without any
-//      limit is dropped, as are global keys where nothing is limited on the left.
+//      limit is dropped, as are global keys where nothing is limited on the left, and
+//      global positions where there is no window.
 //   3. A single query stands at the last key: limits on the right hide nothing
 //      that kv_len or Lk does not hide already, and are dropped.
 //   4. Operands that change nothing (mask of only true, bias of only 0), a
@@ -13,7 +14,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "heddle/Dialect/Attn/Attn.h"
+#include "AttentionForms.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
 
@@ -27,11 +28,12 @@ struct NormalizeVisibility : OpRewritePattern<AttentionOp> {
 
   LogicalResult matchAndRewrite(AttentionOp op, PatternRewriter &rewriter) const override {
     int64_t queries = cast<RankedTensorType>(op.getQuery().getType()).getDimSize(1);
-    int64_t keys = cast<RankedTensorType>(op.getKey().getType()).getDimSize(1);
+    int64_t keys = knownKeys(op);
     bool causal = op.getCausal();
     int64_t left = op.getWindowLeft(), right = op.getWindowRight();
 
-    if (right == 0)
+    // Keys beyond a right limit of 0 can be global.
+    if (right == 0 && !op.getGlobalIds())
       causal = true;
     if (causal)
       right = -1;
@@ -46,13 +48,16 @@ struct NormalizeVisibility : OpRewritePattern<AttentionOp> {
     }
 
     bool hasWindow = left != -1 || right != -1;
+    bool dropIds = !hasWindow && op.getGlobalIds();
     if (causal == op.getCausal() && hasWindow == op.getWindow().has_value() &&
-        left == op.getWindowLeft() && right == op.getWindowRight() && !dropGlobal)
+        left == op.getWindowLeft() && right == op.getWindowRight() && !dropGlobal && !dropIds)
       return rewriter.notifyMatchFailure(op, "already in canonical form");
     rewriter.modifyOpInPlace(op, [&] {
       op.setCausal(causal);
       if (dropGlobal)
         op.removeGlobalKeysAttr();
+      if (dropIds)
+        op.getGlobalIdsMutable().clear();
       if (hasWindow)
         op.setWindow(ArrayRef<int64_t>{left, right});
       else

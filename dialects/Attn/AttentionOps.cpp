@@ -1,8 +1,8 @@
 //===- AttentionOps.cpp - types and checks of softmax attention -----------===//
 
+#include "AttentionForms.h"
 #include "ScoreRegion.h"
 #include "VerifyUtils.h"
-#include "heddle/Dialect/Attn/Attn.h"
 #include <cmath>
 
 using namespace mlir;
@@ -51,7 +51,13 @@ LogicalResult AttentionOp::inferReturnTypes(MLIRContext *context, std::optional<
   auto query = cast<RankedTensorType>(adaptor.getQuery().getType());
   auto key = cast<RankedTensorType>(adaptor.getKey().getType());
   auto value = cast<RankedTensorType>(adaptor.getValue().getType());
-  int64_t batch = knownDim(query.getDimSize(0), knownDim(key.getDimSize(0), value.getDimSize(0)));
+  int64_t batch = query.getDimSize(0);
+  // Pages belong to no sequence.
+  if (!adaptor.getBlockTable())
+    batch = knownDim(batch, knownDim(key.getDimSize(0), value.getDimSize(0)));
+  else if (!adaptor.getCuSeqlensQ())
+    batch =
+        knownDim(batch, cast<RankedTensorType>(adaptor.getBlockTable().getType()).getDimSize(0));
   int64_t queries = query.getDimSize(1), heads = query.getDimSize(2);
   results.push_back(
       RankedTensorType::get({batch, queries, heads, value.getDimSize(3)}, query.getElementType()));
@@ -127,9 +133,10 @@ static LogicalResult verifyAttributes(AttentionOp op) {
         return op.emitOpError() << "expected the " << (side == 0 ? "left" : "right")
                                 << " value of window to be >= -1, got " << value;
   }
-  if (op.getGlobalKeys() && int64_t(*op.getGlobalKeys()) < 1)
-    return op.emitOpError() << "expected global_keys to be >= 1, got "
-                            << int64_t(*op.getGlobalKeys());
+  for (auto [name, value] : {std::pair("global_keys", op.getGlobalKeys()),
+                             std::pair("attention_chunk", op.getAttentionChunk())})
+    if (value && int64_t(*value) < 1)
+      return op.emitOpError() << "expected " << name << " to be >= 1, got " << int64_t(*value);
   constexpr double anything = -std::numeric_limits<double>::infinity();
   if (op.getSoftcap() && failed(verifyNumber(op, "softcap", op.getSoftcap()->convertToDouble(), 0,
                                              /*exclusive=*/true)))
@@ -147,19 +154,21 @@ static LogicalResult verifyAttributes(AttentionOp op) {
 
 LogicalResult AttentionOp::verify() {
   NamedOperand query{"query", getQuery()}, key{"key", getKey()}, value{"value", getValue()};
-  if (failed(verifySameDim(*this, key, 0, query, 0)) ||
+  // Neither pages nor packed rows of keys belong to a batch of queries.
+  bool haveBatch = !getBlockTable() && !getCuSeqlensQ();
+  if ((haveBatch && failed(verifySameDim(*this, key, 0, query, 0))) ||
       failed(verifySameDim(*this, key, 3, query, 3)) ||
-      failed(verifySameDim(*this, value, 0, query, 0)) ||
+      (haveBatch && failed(verifySameDim(*this, value, 0, query, 0))) ||
       failed(verifySameDim(*this, value, 0, key, 0)) ||
       failed(verifySameDim(*this, value, 1, key, 1)) ||
       failed(verifySameDim(*this, value, 2, key, 2)))
     return failure();
   int64_t keyHeads = knownDim(key.dim(2), value.dim(2));
-  if (failed(verifyHeads(*this, query.dim(2), keyHeads)) || failed(verifyAttributes(*this)))
+  if (failed(verifyHeads(*this, query.dim(2), keyHeads)) || failed(verifyAttributes(*this)) ||
+      failed(verifyForms(*this)))
     return failure();
 
-  int64_t batch = knownDim(query.dim(0), knownDim(key.dim(0), value.dim(0)));
-  int64_t scores[] = {batch, query.dim(2), query.dim(1), knownDim(key.dim(1), value.dim(1))};
+  int64_t scores[] = {knownSequences(*this), query.dim(2), query.dim(1), knownKeys(*this)};
   if (failed(verifyScoreOperand(*this, {"bias", getBias()}, scores)) ||
       failed(verifyScoreOperand(*this, {"mask", getMask()}, scores)))
     return failure();
@@ -167,13 +176,14 @@ LogicalResult AttentionOp::verify() {
     return failure();
   if (getReturnSinkMass() && !getSinks())
     return emitOpError("expected operand sinks, as return_sink_mass is set");
-  if (getKvLen() && failed(verifySameDim(*this, {"kv_len", getKvLen()}, 0, query, 0)))
+  if (getKvLen() && hasPlainKeys() &&
+      failed(verifySameDim(*this, {"kv_len", getKvLen()}, 0, query, 0)))
     return failure();
   if (getAlibiSlopes()) {
     NamedOperand slopes{"alibi_slopes", getAlibiSlopes()};
     bool perBatch = slopes.type().getRank() == 2;
     if (failed(verifySameDim(*this, slopes, perBatch ? 1 : 0, query, 2)) ||
-        (perBatch && failed(verifySameDim(*this, slopes, 0, query, 0))))
+        (perBatch && !getCuSeqlensQ() && failed(verifySameDim(*this, slopes, 0, query, 0))))
       return failure();
   }
   return success();

@@ -9,7 +9,7 @@ def Attn_AttentionOp : Attn_TensorOp<"attention",
     [AttrSizedOperandSegments, InferTypeOpAdaptorWithIsCompatible, IsolatedFromAbove,
      DeclareOpInterfaceMethods<OpAsmOpInterface,
                                ["getAsmResultNames", "getAsmBlockArgumentNames"]>]> {
-  let summary = "softmax attention with grouped heads, masks, bias and sinks";
+  let summary = "softmax attention with grouped heads, masks, bias and sinks; pages, packed sequences, lists of keys";
   let description = [{
     For batch b, query head h, query i and key j, with r = Hq / Hk:
 
@@ -33,14 +33,38 @@ def Attn_AttentionOp : Attn_TensorOp<"attention",
         j < kv_len[b]                    if kv_len
         j <= p                           if causal (aligned bottom-right)
         p - left <= j <= p + right       if window = [left, right], -1 = no limit;
-                                         key j < global_keys may be below p - left
+                                         key j < global_keys may be below p - left;
+                                         no limit if j or p is one of global_ids
+        floor(j / c) = floor(p / c)      if attention_chunk = c
         mask[b, h, i, j]                 if mask (true = keep)
+        j is listed for query i          if indices or block_indices
 
     A query that sees no key gives output 0, lse and max -inf, and sink_mass 1,
     or 0 if the sink is -inf. first_key_mass is the weight of key 0, as the output
     has it: 0 for a query that does not see it. lse, max and the masses are the
     statistics of a row of scores; that they are asked for changes no bit of the
     output. The sum of the weights of all keys is 1 - sink_mass.
+
+    Pages. With `block_table`, key and value are pages in no order, and position j
+    of sequence b is slot j mod page_size of the page block_table[b, floor(j /
+    page_size)]. Lk is max_pages * page_size, and kv_len is needed. Table entries
+    at or past ceil(kv_len[b] / page_size) may hold anything, like the slots past
+    a length. Pages may be shared. Any page size will do.
+
+    Packed sequences. With `cu_seqlens_q` there are S sequences one behind the
+    other in a batch of one: cu_seqlens_q[s] .. cu_seqlens_q[s + 1] - 1 are the
+    queries of sequence s. Its keys are cu_seqlens_k[s] .. cu_seqlens_k[s + 1] - 1,
+    or those that row s of a block table names. Everything above holds for each
+    sequence as for a call of its own, with b = s and lengths, i, j and p of the
+    sequence; only shapes are those of the packed tensors. Sequences may have no
+    queries or no keys.
+
+    Lists. Query i sees no key but indices[b, i, :], the same for all heads; or
+    those in one of the blocks block_indices[b, floor(h / r), floor(i / bq), :],
+    where block_size = [bq, bk], and block n has the keys n bk .. n bk + bk - 1.
+    Entries of -1 stand for nothing, in any place; their order is free. A key that
+    is listed twice counts twice. Nothing of a key that a query does not list
+    reaches the result of that query, NaN included. All limits above still hold.
 
     Key and value rows at or past kv_len[b] are padding and may hold anything, NaN
     included. All others are data: a weight of exactly 0, as of a key that only a
@@ -74,6 +98,12 @@ def Attn_AttentionOp : Attn_TensorOp<"attention",
     | sinks | [Hq] | one more logit per head, without a value; not scaled |
     | kv_len | [B] | number of valid keys, 0 <= kv_len[b] <= Lk |
     | alibi_slopes | [Hq] or [B, Hq], f32 | |
+    | block_table | [B, max_pages], i32 or i64 | key and value are [pages, page_size, Hk, d] |
+    | cu_seqlens_q | [S + 1], i32 or i64 | query is [1, total queries, Hq, dk]; S in place of B elsewhere |
+    | cu_seqlens_k | [S + 1], i32 or i64 | key and value are [1, total keys, Hk, d] |
+    | indices | [B, Lq, K], i32 or i64 | positions of keys; [1, total queries, K] with cu_seqlens_q |
+    | block_indices | [B, Hk, ceil(Lq / bq), K], i32 or i64 | numbers of blocks of keys |
+    | global_ids | [n], i32 or i64 | positions that no window limits; others have no effect |
     | captures | scalars: f32, i1, i32, i64, index; tensors of rank 1 or more: f32, f16, bf16, i1, i32, i64 | what the score region uses |
     | output | [B, Lq, Hq, dv] | element type of query |
     | lse | [B, Hq, Lq], f32 | only with `return_lse`; natural logarithm |
@@ -82,12 +112,23 @@ def Attn_AttentionOp : Attn_TensorOp<"attention",
     | first_key_mass | [B, Hq, Lq], f32 | only with `return_first_key_mass`; weight that key 0 takes |
 
     Constraints: Hq is a positive multiple of Hk > 0; `window` has two values,
-    each >= -1; `global_keys` is >= 1; `softcap` is finite and > 0; `scale` is finite and 1 / sqrt(dk)
+    each >= -1; `global_keys` and `attention_chunk` are >= 1, as are the two values of
+    `block_size`, which comes with block_indices; global_ids need a window; `softcap` is finite and > 0; `scale` is finite and 1 / sqrt(dk)
     by default (dk > 0). In bias and mask a dynamic dimension means the full
-    extent, a static 1 is broadcast. `return_sink_mass` needs `sinks`, `captures` a score region. To
+    extent, a static 1 is broadcast. cu_seqlens_q comes with cu_seqlens_k or
+    block_table, which exclude each other, cu_seqlens_k never without it and never
+    with kv_len; at most one of indices and block_indices is given, the latter
+    without cu_seqlens_q. bias and mask have no place beside cu_seqlens_q, indices
+    and block_indices: a score region can add what depends on positions.
+    `return_sink_mass` needs `sinks`, `captures` a score region. To
     lower to linalg Hk must be static.
 
-    Example:
+    Checked at run time, before anything is written: lengths are within Lk; the
+    table names a page for each position below a length; cu_seqlens begin with 0,
+    never decrease and end with the number of rows; entries of a list are -1 or
+    positions below Lk, or the longest sequence there can be.
+
+    Examples:
 
     ```mlir
     %o = attn.attention %q, %k, %v {causal}
@@ -123,9 +164,21 @@ def Attn_AttentionOp : Attn_TensorOp<"attention",
       %t = arith.select %same, %s, %none : f32
       attn.yield %t : f32
     }
+    // A cache in pages of 16; sequences with any number of new tokens, packed.
+    %o5 = attn.attention %q5, %k_pages, %v_pages kv_len(%n : tensor<?xi32>)
+        block_table(%table : tensor<?x?xi32>) cu_seqlens_q(%cu : tensor<?xi32>) {causal}
+        : (tensor<1x?x32x64xf32>, tensor<?x16x8x64xf32>, tensor<?x16x8x64xf32>)
+        -> tensor<1x?x32x64xf32>
+    // The keys that an indexer chose.
+    %o6 = attn.attention %q, %k, %v indices(%chosen : tensor<?x?x2048xi32>) {causal}
+        : (tensor<?x?x32x64xf32>, tensor<?x?x8x64xf32>, tensor<?x?x8x64xf32>)
+        -> tensor<?x?x32x64xf32>
     ```
-    Source: FlashAttention (arXiv 2307.08691; masks as in version 2.1 and
-    later); ALiBi (arXiv 2108.12409); sinks as in OpenAI's gpt-oss.
+    Source: FlashAttention (arXiv 2307.08691; masks as in version 2.1 and later,
+    chunks as in 3; packed sequences as in `flash_attn_varlen_func`, pages as in
+    `flash_attn_with_kvcache`); ALiBi (arXiv 2108.12409); sinks as in OpenAI's
+    gpt-oss; global tokens: Longformer (arXiv 2004.05150); lists: DeepSeek-V3.2
+    (indices), Native Sparse Attention (arXiv 2502.11089; block_indices).
   }];
   let arguments = (ins
     Attn_FloatTensor<4>:$query,
@@ -136,10 +189,18 @@ def Attn_AttentionOp : Attn_TensorOp<"attention",
     Optional<Attn_FloatTensor<1>>:$sinks,
     Optional<Attn_Lengths>:$kv_len,
     Optional<TensorRankOf<[F32], [1, 2]>>:$alibi_slopes,
+    Optional<Attn_BlockTable>:$block_table,
+    Optional<Attn_Lengths>:$cu_seqlens_q,
+    Optional<Attn_Lengths>:$cu_seqlens_k,
+    Optional<TensorRankOf<[I32, I64], [3]>>:$indices,
+    Optional<TensorRankOf<[I32, I64], [4]>>:$block_indices,
+    Optional<TensorRankOf<[I32, I64], [1]>>:$global_ids,
     Variadic<Attn_Capture>:$captures,
     UnitAttr:$causal,
     OptionalAttr<DenseI64ArrayAttr>:$window,
     OptionalAttr<I64Attr>:$global_keys,
+    OptionalAttr<I64Attr>:$attention_chunk,
+    OptionalAttr<DenseI64ArrayAttr>:$block_size,
     OptionalAttr<F64Attr>:$softcap,
     OptionalAttr<F64Attr>:$scale,
     UnitAttr:$return_lse,
@@ -158,12 +219,37 @@ def Attn_AttentionOp : Attn_TensorOp<"attention",
       | `sinks` `(` $sinks `:` type($sinks) `)`
       | `kv_len` `(` $kv_len `:` type($kv_len) `)`
       | `alibi_slopes` `(` $alibi_slopes `:` type($alibi_slopes) `)`
+      | `block_table` `(` $block_table `:` type($block_table) `)`
+      | `cu_seqlens_q` `(` $cu_seqlens_q `:` type($cu_seqlens_q) `)`
+      | `cu_seqlens_k` `(` $cu_seqlens_k `:` type($cu_seqlens_k) `)`
+      | `indices` `(` $indices `:` type($indices) `)`
+      | `block_indices` `(` $block_indices `:` type($block_indices) `)`
+      | `global_ids` `(` $global_ids `:` type($global_ids) `)`
       | `captures` `(` $captures `:` type($captures) `)`
     )
     attr-dict `:` `(` type($query) `,` type($key) `,` type($value) `)` `->`
     custom<AttentionResultTypes>(type($output), type($statistics)) ``
     custom<ScoreRegion>($score, ref(type($captures)))
   }];
+  let builders = [
+    /// Without pages, packed sequences, lists and what limits them.
+    OpBuilder<(ins "::mlir::Value":$query, "::mlir::Value":$key, "::mlir::Value":$value,
+                   "::mlir::Value":$bias, "::mlir::Value":$mask, "::mlir::Value":$sinks,
+                   "::mlir::Value":$kv_len, "::mlir::Value":$alibi_slopes,
+                   "::mlir::ValueRange":$captures, "::mlir::UnitAttr":$causal,
+                   "::mlir::DenseI64ArrayAttr":$window, "::mlir::IntegerAttr":$global_keys,
+                   "::mlir::FloatAttr":$softcap, "::mlir::FloatAttr":$scale,
+                   "::mlir::UnitAttr":$return_lse, "::mlir::UnitAttr":$return_max,
+                   "::mlir::UnitAttr":$return_sink_mass,
+                   "::mlir::UnitAttr":$return_first_key_mass), [{
+      ::mlir::Value none;
+      build($_builder, $_state, query, key, value, bias, mask, sinks, kv_len, alibi_slopes,
+            /*block_table=*/none, /*cu_seqlens_q=*/none, /*cu_seqlens_k=*/none,
+            /*indices=*/none, /*block_indices=*/none, /*global_ids=*/none, captures, causal,
+            window, global_keys, /*attention_chunk=*/::mlir::IntegerAttr(),
+            /*block_size=*/::mlir::DenseI64ArrayAttr(), softcap, scale, return_lse, return_max,
+            return_sink_mass, return_first_key_mass);
+    }]>];
   let hasRegionVerifier = 1;
   let hasCanonicalizer = 1;
   let extraClassDeclaration = [{
@@ -174,6 +260,12 @@ def Attn_AttentionOp : Attn_TensorOp<"attention",
     /// Inclusive offsets of the window; -1 where there is no limit.
     int64_t getWindowLeft() { return getWindow() ? (*getWindow())[0] : -1; }
     int64_t getWindowRight() { return getWindow() ? (*getWindow())[1] : -1; }
+
+    /// Whether each query has its own keys: a list of them, or those of its sequence.
+    bool hasListedKeys() { return getIndices() || getBlockIndices(); }
+    bool hasKeysPerQuery() { return hasListedKeys() || getCuSeqlensQ(); }
+    /// Whether rows of key and value are positions of one sequence for each batch.
+    bool hasPlainKeys() { return !hasKeysPerQuery() && !getBlockTable(); }
 
     /// The statistics, in the order of the results; null if not asked for.
     ::mlir::Value getLse() {

@@ -20,11 +20,9 @@ std::string OperationCase::addInput(const std::string &argument, Tensor tensor,
 static Status readCase(CaseReader &reader, const CaseSettings &settings, OperationCase &result) {
   using Read = void (*)(CaseReader &, const CaseSettings &, OperationCase &);
   const std::pair<std::vector<const char *>, Read> families[] = {
-      {{"q", "k", "v"}, readAttention},
-      {{"x", "positions"}, readRope},
-      {{"k_cache", "v_cache", "k", "v"}, readKvAppend},
-      {{"x", "weight"}, readNorm},
-      {{"gate", "up"}, readActivation},
+      {{"q", "k", "v"}, readAttention}, {{"q", "k_cache", "v_cache"}, readAttention},
+      {{"x", "positions"}, readRope},   {{"k_cache", "v_cache", "k", "v"}, readKvAppend},
+      {{"x", "weight"}, readNorm},      {{"gate", "up"}, readActivation},
   };
   for (const auto &[names, read] : families)
     if (llvm::all_of(names, [&](const char *name) { return reader.hasInput(name); })) {

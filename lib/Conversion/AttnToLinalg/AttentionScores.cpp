@@ -66,17 +66,16 @@ void heddle::requireCaptures(TensorEmitter &emit, ValueRange captures,
 
 AttentionParts::AttentionParts(TensorEmitter &emit, AttentionOp op, AttentionOp::Adaptor operands,
                                Type compute)
-    : op(op), operands(operands), compute(compute) {
-  Value query = operands.getQuery(), key = operands.getKey(), value = operands.getValue();
-  batch = emit.sizeOf({{query, 0}, {key, 0}, {value, 0}});
+    : op(op), operands(operands), compute(compute), source(emit, op, operands) {
+  Value query = operands.getQuery(), key = source.key(), value = source.value();
+  batch = source.arePerQuery() ? emit.sizeOf({{query, 0}})
+                               : emit.sizeOf({{query, 0}, {key, 0}, {value, 0}});
   queries = emit.sizeOf({{query, 1}});
   keyHeads = emit.sizeOf({{key, 2}, {value, 2}});
-  keys = emit.sizeOf({{key, 1}, {value, 1}});
+  keys = source.columns();
   valueDim = emit.sizeOf({{value, 3}});
   group = emitGroup(emit, emit.sizeOf({{query, 2}}), *getConstantIntValue(keyHeads));
   requireCaptures(emit, operands.getCaptures(), {batch, keyHeads, group, queries, keys});
-  if (operands.getKvLen())
-    RequireRangeOp::create(emit, operands.getKvLen(), emit.index(0), emit.asIndex(keys), "kv_len");
 }
 
 //===----------------------------------------------------------------------===//
@@ -149,9 +148,9 @@ struct ScoreTerms {
 
 /// Where a key stands relative to the query, as signed indices.
 struct Positions {
-  Value key;
-  /// kv_len[b] or Lk.
-  Value length;
+  Value sequence, key;
+  /// Null if every column is a key.
+  Value isKey;
   /// p = i + (length - Lq).
   Value query;
   /// j - p.
@@ -160,16 +159,31 @@ struct Positions {
 } // namespace
 
 static bool usesPositions(AttentionOp op) {
-  return op.getKvLen() || !op.getScore().empty() || op.getAlibiSlopes() || op.getCausal() ||
+  return op.hasKeysPerQuery() || op.getKvLen() || op.getAttentionChunk() ||
+         !op.getScore().empty() || op.getAlibiSlopes() || op.getCausal() ||
          op.getWindowLeft() >= 0 || op.getWindowRight() >= 0;
 }
 
-static Positions emitPositions(TensorEmitter &body, Value kvLen, Value queries, Value keys) {
+static Positions emitPositions(TensorEmitter &body, const AttentionParts &parts, Value kvLen) {
   Positions at;
+  at.sequence = linalg::IndexOp::create(body, b);
   Value query = linalg::IndexOp::create(body, i);
+  Value queries = body.asIndex(parts.queries), length = body.asIndex(parts.keys);
   at.key = linalg::IndexOp::create(body, j);
-  at.length = kvLen ? body.toIndex(kvLen) : keys;
-  Value offset = arith::SubIOp::create(body, at.length, queries);
+  if (parts.source.arePerQuery()) {
+    AttentionKeys::Pair pair =
+        parts.source.pair(body, at.sequence, linalg::IndexOp::create(body, h), query, at.key);
+    at.sequence = pair.sequence;
+    at.key = pair.position;
+    at.isKey = pair.isKey;
+    query = pair.query;
+    queries = pair.queries;
+    length = pair.length;
+  } else if (kvLen) {
+    length = body.toIndex(kvLen);
+    at.isKey = arith::CmpIOp::create(body, arith::CmpIPredicate::slt, at.key, length);
+  }
+  Value offset = arith::SubIOp::create(body, length, queries);
   at.query = arith::AddIOp::create(body, query, offset);
   at.distance = arith::SubIOp::create(body, at.key, at.query);
   return at;
@@ -196,8 +210,7 @@ static Scalar inlineScoreRegion(TensorEmitter &body, Region &region, ValueRange 
     return value.getType().isF32() ? Value(body.scalar(value).to(compute)) : value;
   };
   IRMapping map;
-  Value batch = linalg::IndexOp::create(body, b);
-  SmallVector<Value> arguments{score, batch, head, at.query, at.key};
+  SmallVector<Value> arguments{score, at.sequence, head, at.query, at.key};
   for (Value capture : captures)
     arguments.push_back(inCompute(capture));
   map.map(region.getArguments(), arguments);
@@ -220,36 +233,69 @@ static Scalar inlineScoreRegion(TensorEmitter &body, Region &region, ValueRange 
   return body.scalar(map.lookup(yield.getScore()));
 }
 
+/// Whether the window has the key; null if there is none.
+static Value emitInWindow(TensorEmitter &body, const AttentionParts &parts, const Positions &at) {
+  AttentionOp op = parts.op;
+  auto atMost = [&](Value a, int64_t limit) {
+    return arith::CmpIOp::create(body, arith::CmpIPredicate::sle, a, body.index(limit));
+  };
+  Value inside;
+  if (op.getWindowLeft() >= 0) {
+    inside = atMost(arith::SubIOp::create(body, body.index(0), at.distance), op.getWindowLeft());
+    if (std::optional<uint64_t> global = op.getGlobalKeys())
+      inside = arith::OrIOp::create(body, inside, atMost(at.key, int64_t(*global) - 1));
+  }
+  // A causal limit on the right holds for global keys, too.
+  if (op.getWindowRight() >= 0 && !op.getCausal()) {
+    Value near = atMost(at.distance, op.getWindowRight());
+    inside = inside ? arith::AndIOp::create(body, inside, near) : near;
+  }
+  if (!inside || !op.getGlobalIds())
+    return inside;
+  Value isGlobal = arith::OrIOp::create(body, parts.source.isGlobal(body, at.key),
+                                        parts.source.isGlobal(body, at.query));
+  return arith::OrIOp::create(body, inside, isGlobal);
+}
+
 /// The conjunction of all rules of visibility; null if every key is visible.
-static Value emitVisible(TensorEmitter &body, AttentionOp op, const ScoreTerms &terms,
+static Value emitVisible(TensorEmitter &body, const AttentionParts &parts, const ScoreTerms &terms,
                          const Positions &at) {
+  AttentionOp op = parts.op;
   Value visible;
   auto require = [&](Value condition) {
-    visible = visible ? Value(arith::AndIOp::create(body, visible, condition)) : condition;
+    if (condition)
+      visible = visible ? Value(arith::AndIOp::create(body, visible, condition)) : condition;
   };
-  auto atMost = [&](Value a, Value limit) {
-    require(arith::CmpIOp::create(body, arith::CmpIPredicate::sle, a, limit));
-  };
-  if (terms.kvLen)
-    require(arith::CmpIOp::create(body, arith::CmpIPredicate::slt, at.key, at.length));
+  require(at.isKey);
   if (op.getCausal())
-    atMost(at.distance, body.index(0));
-  if (op.getWindowLeft() >= 0) {
-    Value back = arith::SubIOp::create(body, body.index(0), at.distance);
-    Value near = arith::CmpIOp::create(body, arith::CmpIPredicate::sle, back,
-                                       body.index(op.getWindowLeft()));
-    if (std::optional<uint64_t> global = op.getGlobalKeys()) {
-      Value isGlobal = arith::CmpIOp::create(body, arith::CmpIPredicate::slt, at.key,
-                                             body.index(int64_t(*global)));
-      near = arith::OrIOp::create(body, near, isGlobal);
-    }
-    require(near);
+    require(arith::CmpIOp::create(body, arith::CmpIPredicate::sle, at.distance, body.index(0)));
+  require(emitInWindow(body, parts, at));
+  if (std::optional<uint64_t> chunk = op.getAttentionChunk()) {
+    // Unsigned: a query before the first key, whose position is negative, is in the chunk of none.
+    Value size = body.index(int64_t(*chunk));
+    require(arith::CmpIOp::create(body, arith::CmpIPredicate::eq,
+                                  arith::DivUIOp::create(body, at.key, size),
+                                  arith::DivUIOp::create(body, at.query, size)));
   }
-  if (op.getWindowRight() >= 0 && !op.getCausal())
-    atMost(at.distance, body.index(op.getWindowRight()));
-  if (terms.mask)
-    require(terms.mask);
+  require(terms.mask);
   return visible;
+}
+
+/// Loop dimensions of products with keys per query, besides those of the scores.
+static Value emitGatheredProducts(TensorEmitter &emit, const AttentionParts &parts, Value query) {
+  Shape shape = {parts.batch, parts.keyHeads, parts.group, parts.queries, parts.keys};
+  return emit.reduceLast(
+      shape, parts.compute, 0.0, {{query, {b, i, h, r, d}}},
+      [&](TensorEmitter &body, ArrayRef<Scalar> args) {
+        Value head = linalg::IndexOp::create(body, h);
+        AttentionKeys::Pair pair =
+            parts.source.pair(body, linalg::IndexOp::create(body, b), head,
+                              linalg::IndexOp::create(body, i), linalg::IndexOp::create(body, j));
+        Value key = tensor::ExtractOp::create(
+            body, parts.source.key(),
+            ValueRange{pair.batch, pair.row, head, linalg::IndexOp::create(body, d)});
+        return args[1] + args[0].to(parts.compute) * body.scalar(key).to(parts.compute);
+      });
 }
 
 Value heddle::emitMaskedScores(TensorEmitter &emit, const AttentionParts &parts) {
@@ -258,37 +304,50 @@ Value heddle::emitMaskedScores(TensorEmitter &emit, const AttentionParts &parts)
   Type compute = parts.compute;
   Shape shape = {parts.batch, parts.keyHeads, parts.group, parts.queries, parts.keys};
   Value query = emit.splitDim(operands.getQuery(), 2, parts.keyHeads, parts.group);
-  Value raw = emit.contract(query, {b, i, h, r, d}, operands.getKey(), {b, j, h, d}, shape,
-                            {b, h, r, i, j}, /*loops=*/6, compute);
+  Value raw = parts.source.arePerQuery()
+                  ? emitGatheredProducts(emit, parts, query)
+                  : emit.contract(query, {b, i, h, r, d}, parts.source.key(), {b, j, h, d}, shape,
+                                  {b, h, r, i, j}, /*loops=*/6, compute);
 
   // Optional operands follow the raw scores, in this order.
   SmallVector<TensorEmitter::Input> inputs = {{raw, {b, h, r, i, j}}};
-  if (operands.getAlibiSlopes())
-    inputs.push_back(slopeInput(emit, parts));
+  Value slopesPerSequence;
+  if (operands.getAlibiSlopes()) {
+    TensorEmitter::Input slopes = slopeInput(emit, parts);
+    if (operands.getCuSeqlensQ() && slopes.dims.size() == 3)
+      slopesPerSequence = slopes.tensor;
+    else
+      inputs.push_back(slopes);
+  }
   if (operands.getBias())
     inputs.push_back(scoreInput(emit, parts, operands.getBias()));
   if (operands.getMask())
     inputs.push_back(scoreInput(emit, parts, operands.getMask()));
-  if (operands.getKvLen())
+  bool readsLengths = operands.getKvLen() && !parts.source.arePerQuery();
+  if (readsLengths)
     inputs.push_back({operands.getKvLen(), {b}});
 
-  Value queries = emit.asIndex(parts.queries), keys = emit.asIndex(parts.keys);
   double scale = op.getScaleValue();
   Value group = emit.asIndex(parts.group);
   return emit.elementwise(shape, compute, inputs, [&](TensorEmitter &body, ArrayRef<Scalar> args) {
     const Scalar *next = args.begin() + 1;
     ScoreTerms terms;
-    if (operands.getAlibiSlopes())
+    if (operands.getAlibiSlopes() && !slopesPerSequence)
       terms.slope = *next++;
     if (operands.getBias())
       terms.bias = *next++;
     if (operands.getMask())
       terms.mask = *next++;
-    if (operands.getKvLen())
+    if (readsLengths)
       terms.kvLen = *next++;
     Positions at;
     if (usesPositions(op))
-      at = emitPositions(body, terms.kvLen, queries, keys);
+      at = emitPositions(body, parts, terms.kvLen);
+    if (slopesPerSequence)
+      terms.slope =
+          tensor::ExtractOp::create(body, slopesPerSequence,
+                                    ValueRange{at.sequence, linalg::IndexOp::create(body, h),
+                                               linalg::IndexOp::create(body, r)});
 
     Scalar s = args[0] * scale;
     if (op.getSoftcap()) {
@@ -307,7 +366,7 @@ Value heddle::emitMaskedScores(TensorEmitter &emit, const AttentionParts &parts)
     if (terms.bias)
       s = s + body.scalar(terms.bias).to(compute);
     constexpr double infinity = std::numeric_limits<double>::infinity();
-    if (Value visible = emitVisible(body, op, terms, at))
+    if (Value visible = emitVisible(body, parts, terms, at))
       s = select(visible, s, s.constant(-infinity));
     return s;
   });

@@ -3,22 +3,23 @@
 #ifndef HEDDLE_LIB_CONVERSION_ATTNTOLINALG_ATTENTIONSCORES_H
 #define HEDDLE_LIB_CONVERSION_ATTNTOLINALG_ATTENTIONSCORES_H
 
-#include "TensorEmitter.h"
-#include "heddle/Dialect/Attn/Attn.h"
+#include "AttentionKeys.h"
 
 namespace heddle {
 
 /// Operands and extents of one attention operation. Query heads are viewed as
 /// keyHeads x group, so that each group reads one key head.
 struct AttentionParts {
-  /// Emits the extents and the run-time checks of heads and kv_len. The number
-  /// of key heads must be static.
+  /// Emits the extents and the run-time checks. The number of key heads must be
+  /// static.
   AttentionParts(TensorEmitter &emit, attn::AttentionOp op, attn::AttentionOp::Adaptor operands,
                  mlir::Type compute);
 
   attn::AttentionOp op;
   attn::AttentionOp::Adaptor operands;
   mlir::Type compute;
+  AttentionKeys source;
+  /// `keys` counts the columns of the scores.
   mlir::OpFoldResult batch, queries, keyHeads, group, keys, valueDim;
 };
 

@@ -42,8 +42,8 @@ TensorEmitter::Input perRow(Value rows) { return {rows, {b, h, r, i}}; }
 /// padding memory would be NaN.
 Value emitValidValues(TensorEmitter &emit, const AttentionParts &parts) {
   AttentionOp::Adaptor operands = parts.operands;
-  Value value = operands.getValue();
-  if (!operands.getKvLen())
+  Value value = parts.source.value();
+  if (!operands.getKvLen() || parts.source.areCleared())
     return value;
   Shape shape = {parts.batch, parts.keys, parts.keyHeads, parts.valueDim};
   return emit.elementwise(shape, getElementTypeOrSelf(value),
@@ -56,11 +56,29 @@ Value emitValidValues(TensorEmitter &emit, const AttentionParts &parts) {
                           });
 }
 
+/// The same with keys per query. What has no weight is not added, so that no hidden key reaches a query that does not list it.
+Value emitGatheredSum(TensorEmitter &emit, const AttentionParts &parts, const Shape &shape,
+                      Value weights) {
+  // Loops are b, i, h, r, e, j.
+  return emit.reduceLast(
+      shape, parts.compute, 0.0, {{weights, {0, 2, 3, 1, 5}}},
+      [&](TensorEmitter &body, ArrayRef<Scalar> args) {
+        auto loop = [&](unsigned dim) -> Value { return linalg::IndexOp::create(body, dim); };
+        AttentionKeys::Pair pair = parts.source.pair(body, loop(0), loop(2), loop(1), loop(5));
+        Value value = tensor::ExtractOp::create(body, parts.source.value(),
+                                                ValueRange{pair.batch, pair.row, loop(2), loop(4)});
+        Scalar sum = args[1] + args[0] * body.scalar(value).to(parts.compute);
+        return select(equal(args[0], 0.0), args[1], sum);
+      });
+}
+
 /// sum_j w_j value_j, in the order of the output.
-Value emitWeightedSum(TensorEmitter &emit, const AttentionParts &parts, Value weights,
-                      Value values) {
+Value emitWeightedSum(TensorEmitter &emit, const AttentionParts &parts, Value weights) {
   enum : unsigned { e = 4, key = 5 };
   Shape shape = {parts.batch, parts.queries, parts.keyHeads, parts.group, parts.valueDim};
+  if (parts.source.arePerQuery())
+    return emitGatheredSum(emit, parts, shape, weights);
+  Value values = emitValidValues(emit, parts);
   return emit.contract(weights, {b, h, r, i, key}, values, {b, key, h, e}, shape, {b, i, h, r, e},
                        /*loops=*/6, parts.compute);
 }
@@ -139,13 +157,19 @@ Value emitSinkMass(TensorEmitter &emit, const AttentionParts &parts, const Shape
 Value emitFirstKeyMass(TensorEmitter &emit, const AttentionParts &parts, const Shape &rows,
                        Value weights, Value inverse) {
   Type f32 = emit.getF32Type();
-  Value first = emit.reduceLast(rows, parts.compute, 0.0, {{weights, {b, h, r, i, j}}},
-                                [](TensorEmitter &body, ArrayRef<Scalar> args) {
-                                  Value key = linalg::IndexOp::create(body, j);
-                                  Value isFirst = arith::CmpIOp::create(
-                                      body, arith::CmpIPredicate::eq, key, body.index(0));
-                                  return select(isFirst, args[0], args[1]);
-                                });
+  Value first = emit.reduceLast(
+      rows, parts.compute, 0.0, {{weights, {b, h, r, i, j}}},
+      [&](TensorEmitter &body, ArrayRef<Scalar> args) {
+        Value key = linalg::IndexOp::create(body, j);
+        // Of a column that is no key the weight is 0.
+        if (parts.source.arePerQuery())
+          key = parts.source
+                    .pair(body, linalg::IndexOp::create(body, b), linalg::IndexOp::create(body, h),
+                          linalg::IndexOp::create(body, i), key)
+                    .position;
+        Value isFirst = arith::CmpIOp::create(body, arith::CmpIPredicate::eq, key, body.index(0));
+        return args[1] + select(isFirst, args[0], args[0].constant(0.0));
+      });
   Value mass = emit.elementwise(
       rows, f32, {perRow(first), perRow(inverse)},
       [&](TensorEmitter &, ArrayRef<Scalar> args) { return (args[0] * args[1]).to(f32); });
@@ -181,7 +205,7 @@ struct AttentionToLinalg : AttnToLinalgPattern<AttentionOp> {
     Value sum =
         emit.reduceLast(rows, compute, 0.0, {{weights, {b, h, r, i, j}}},
                         [](TensorEmitter &, ArrayRef<Scalar> args) { return args[1] + args[0]; });
-    Value weighted = emitWeightedSum(emit, parts, weights, emitValidValues(emit, parts));
+    Value weighted = emitWeightedSum(emit, parts, weights);
     Value inverse = emitInverseDenominator(emit, parts, rows, maximum, sum);
     Shape shape = {parts.batch, parts.queries, parts.keyHeads, parts.group, parts.valueDim};
     // Loops here are b, i, h, r, e.

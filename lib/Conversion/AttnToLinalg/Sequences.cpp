@@ -12,10 +12,55 @@ using namespace heddle::attn;
 
 namespace heddle {
 
+void requireOffsets(TensorEmitter &emit, PackedTokens packed, StringRef name, Value offsets) {
+  std::string prefix = (packed.operation + ": ").str();
+  auto require = [&](Value condition, const Twine &text, ValueRange values) {
+    RequireOp::create(emit, condition, (prefix + text).str(), values);
+  };
+  auto equals = [&](Value a, Value b) {
+    return emit.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::eq, a, b);
+  };
+  Value zero = emit.index(0);
+  Value batch = emit.asIndex(emit.sizeOf({{packed.tokens, 0}}));
+  Value tokens = emit.asIndex(emit.sizeOf({{packed.tokens, 1}}));
+  Value entries = emit.asIndex(emit.sizeOf({{offsets, 0}}));
+  require(equals(batch, emit.index(1)),
+          "dimension 0 of " + packed.tokensName + " is {0}, expected 1 with " + name, batch);
+  require(emit.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::sge, entries, emit.index(1)),
+          name + " has no elements", {});
+
+  // Carried: the first element and the last so far; whether none is less than the one before it; if one is, the place and value of
+  // the first such, and the value before it.
+  Value good = arith::ConstantOp::create(emit, emit.getBoolAttr(true));
+  auto loop = forEachStep(
+      emit, entries, {zero, zero, good, zero, zero, zero},
+      [&](TensorEmitter &body, Value place, ValueRange found) {
+        Value element = body.toIndex(tensor::ExtractOp::create(body, offsets, ValueRange{place}));
+        Value isFirst = arith::CmpIOp::create(body, arith::CmpIPredicate::eq, place, body.index(0));
+        Value first = arith::SelectOp::create(body, isFirst, element, found[0]);
+        // The element 0 has nothing before it.
+        Value before = arith::SelectOp::create(body, isFirst, element, found[1]);
+        Value less = arith::CmpIOp::create(body, arith::CmpIPredicate::slt, element, before);
+        Value isNew = arith::AndIOp::create(body, found[2], less);
+        Value bad = arith::ConstantOp::create(body, body.getBoolAttr(false));
+        SmallVector<Value> next{first, element}, here{bad, place, element, before};
+        for (auto [now, past] : llvm::zip_equal(here, found.drop_front(2)))
+          next.push_back(arith::SelectOp::create(body, isNew, now, past));
+        return next;
+      });
+  require(equals(loop[0], zero), name + "[0] is {0}, expected 0", loop[0]);
+  require(loop[2], name + "[{0}] is {1}, expected at least {2}, the value before it",
+          {loop[3], loop[4], loop[5]});
+  require(equals(loop[1], tokens),
+          "the last value of " + name + " is {0}, expected {1}, the number of " + packed.counted,
+          {loop[1], tokens});
+}
+
 Sequences::Sequences(TensorEmitter &emit, Operands given) : operands(given) {
   OpFoldResult batch = emit.sizeOf({{operands.tokens, 0}});
   if (operands.cuSeqlens)
-    requireOffsets(emit);
+    requireOffsets(emit, {operands.operation, operands.tokensName, operands.tokens}, "cu_seqlens",
+                   operands.cuSeqlens);
   if (!operands.cuSeqlens) {
     sequences = batch;
   } else {
@@ -46,52 +91,6 @@ Sequences::Sequences(TensorEmitter &emit, Operands given) : operands(given) {
   } else if (operands.initialState) {
     requireCount("initial_state", operands.initialState, wanted);
   }
-}
-
-/// States that cu_seqlens begins with 0, never decreases, and ends with the number of tokens.
-void Sequences::requireOffsets(TensorEmitter &emit) {
-  std::string prefix = (operands.operation + ": ").str();
-  auto require = [&](Value condition, const std::string &text, ValueRange values) {
-    RequireOp::create(emit, condition, prefix + text, values);
-  };
-  auto equals = [&](Value a, Value b) {
-    return emit.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::eq, a, b);
-  };
-  Value zero = emit.index(0);
-  Value batch = emit.asIndex(emit.sizeOf({{operands.tokens, 0}}));
-  Value tokens = emit.asIndex(emit.sizeOf({{operands.tokens, 1}}));
-  Value entries = emit.asIndex(emit.sizeOf({{operands.cuSeqlens, 0}}));
-  require(equals(batch, emit.index(1)),
-          ("dimension 0 of " + operands.tokensName + " is {0}, expected 1 with cu_seqlens").str(),
-          batch);
-  require(emit.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::sge, entries, emit.index(1)),
-          "cu_seqlens has no elements", {});
-
-  // Carried: the first element and the last so far; whether none is less than the one before it; if one is, the place and value of
-  // the first such, and the value before it.
-  Value good = arith::ConstantOp::create(emit, emit.getBoolAttr(true));
-  auto loop = forEachStep(
-      emit, entries, {zero, zero, good, zero, zero, zero},
-      [&](TensorEmitter &body, Value place, ValueRange found) {
-        Value element = offset(body, place);
-        Value isFirst = arith::CmpIOp::create(body, arith::CmpIPredicate::eq, place, body.index(0));
-        Value first = arith::SelectOp::create(body, isFirst, element, found[0]);
-        // The element 0 has nothing before it.
-        Value before = arith::SelectOp::create(body, isFirst, element, found[1]);
-        Value less = arith::CmpIOp::create(body, arith::CmpIPredicate::slt, element, before);
-        Value isNew = arith::AndIOp::create(body, found[2], less);
-        Value bad = arith::ConstantOp::create(body, body.getBoolAttr(false));
-        SmallVector<Value> next{first, element}, here{bad, place, element, before};
-        for (auto [now, past] : llvm::zip_equal(here, found.drop_front(2)))
-          next.push_back(arith::SelectOp::create(body, isNew, now, past));
-        return next;
-      });
-  require(equals(loop[0], zero), "cu_seqlens[0] is {0}, expected 0", loop[0]);
-  require(loop[2], "cu_seqlens[{0}] is {1}, expected at least {2}, the value before it",
-          {loop[3], loop[4], loop[5]});
-  require(equals(loop[1], tokens),
-          "the last value of cu_seqlens is {0}, expected {1}, the number of tokens",
-          {loop[1], tokens});
 }
 
 Value Sequences::offset(TensorEmitter &emit, Value place) const {

@@ -7,6 +7,17 @@
 
 namespace heddle {
 
+/// A tensor [1, T, ...] of the rows of many sequences, as messages call it.
+struct PackedTokens {
+  llvm::StringRef operation, tokensName;
+  mlir::Value tokens;
+  llvm::StringRef counted = "tokens"; ///< what a row is
+};
+
+/// States that `offsets` begin with 0, never decrease, and end with the number of rows.
+void requireOffsets(TensorEmitter &emit, PackedTokens packed, llvm::StringRef name,
+                    mlir::Value offsets);
+
 /// The sequences of an operation whose tokens are a tensor [B, T, ...]: one for each batch, or the ranges of cu_seqlens in the only
 /// batch. Each has a state of its own, number n or that of slots[n].
 class Sequences {
@@ -37,7 +48,6 @@ public:
   mlir::ResultRange forEach(TensorEmitter &emit, mlir::ValueRange inits, Body body) const;
 
 private:
-  void requireOffsets(TensorEmitter &emit);
   mlir::Value offset(TensorEmitter &emit, mlir::Value place) const;
 
   Operands operands;

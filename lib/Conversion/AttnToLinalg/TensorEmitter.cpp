@@ -64,7 +64,8 @@ Scalar select(Value condition, Scalar a, Scalar b) {
 //===----------------------------------------------------------------------===//
 
 Scalar TensorEmitter::constant(Type type, double number) {
-  FloatAttr attr = getFloatAttr(type, number);
+  TypedAttr attr = isa<IntegerType>(type) ? TypedAttr(getIntegerAttr(type, int64_t(number)))
+                                          : TypedAttr(getFloatAttr(type, number));
   return scalar(arith::ConstantOp::create(*this, attr));
 }
 

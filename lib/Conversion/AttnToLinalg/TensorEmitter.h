@@ -85,6 +85,7 @@ public:
   };
 
   Scalar scalar(mlir::Value value) { return Scalar(*this, value); }
+  /// A number of a float or integer type.
   Scalar constant(mlir::Type type, double number);
   mlir::Value index(int64_t number);
   mlir::Value asIndex(mlir::OpFoldResult size);

@@ -124,6 +124,8 @@ struct AttentionToTile : OpRewritePattern<AttentionOp> {
       : OpRewritePattern(context), kernels(kernels), target(target) {}
 
   LogicalResult matchAndRewrite(AttentionOp op, PatternRewriter &rewriter) const override {
+    if (!op.hasPlainKeys() || op.getGlobalIds() || op.getAttentionChunk())
+      return rewriter.notifyMatchFailure(op, "no kernel for lists, packed sequences or chunks");
     AttentionForm form(op, target);
     if (failed(verifyTaken(op, form, rewriter)))
       return failure();

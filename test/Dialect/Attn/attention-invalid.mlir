@@ -34,7 +34,7 @@ func.func @keys(%q: tensor<?x?x8x64xf32>, %k: tensor<?x7x4x64xf32>, %v: tensor<?
 
 func.func @rank(%q: tensor<?x8x64xf32>, %k: tensor<?x?x4x64xf32>) {
   // expected-error @below {{'attn.attention' op operand #0 must be 4D tensor of 16-bit float or bfloat16 type or 32-bit float or 64-bit float values, but got 'tensor<?x8x64xf32>'}}
-  %o = "attn.attention"(%q, %k, %k) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0>}> ({}) : (tensor<?x8x64xf32>, tensor<?x?x4x64xf32>, tensor<?x?x4x64xf32>) -> tensor<?x?x8x64xf32>
+  %o = "attn.attention"(%q, %k, %k) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>}> ({}) : (tensor<?x8x64xf32>, tensor<?x?x4x64xf32>, tensor<?x?x4x64xf32>) -> tensor<?x?x8x64xf32>
   return
 }
 
@@ -158,7 +158,7 @@ func.func @score_arguments(%q: tensor<2x5x8x64xf32>) {
 
 func.func @score_types(%q: tensor<2x5x8x64xf32>) {
   // expected-error @below {{'attn.attention' op expected the score region to have arguments ('f32', 'index', 'index', 'index', 'index'), got ('f32', 'i32')}}
-  %o = "attn.attention"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0>}> ({
+  %o = "attn.attention"(%q, %q, %q) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0>}> ({
   ^bb0(%s: f32, %j: i32):
     "attn.yield"(%s) : (f32) -> ()
   }) : (tensor<2x5x8x64xf32>, tensor<2x5x8x64xf32>, tensor<2x5x8x64xf32>) -> tensor<2x5x8x64xf32>
