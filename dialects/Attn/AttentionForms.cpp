@@ -95,14 +95,14 @@ static LogicalResult verifySequences(AttentionOp op, NamedOperand operand, unsig
 }
 
 static LogicalResult verifyPacked(AttentionOp op) {
-  for (NamedOperand offsets : {NamedOperand{"cu_seqlens_q", op.getCuSeqlensQ()},
-                               NamedOperand{"cu_seqlens_k", op.getCuSeqlensK()}}) {
+  const std::pair<NamedOperand, NamedOperand> packed[] = {
+      {{"cu_seqlens_q", op.getCuSeqlensQ()}, {"query", op.getQuery()}},
+      {{"cu_seqlens_k", op.getCuSeqlensK()}, {"key", op.getKey()}}};
+  for (auto [offsets, rows] : packed) {
     if (!offsets.value)
       continue;
     if (offsets.dim(0) == 0)
       return op.emitOpError() << "expected at least one element of " << offsets.name << ", got 0";
-    bool ofKeys = offsets.value == op.getCuSeqlensK();
-    NamedOperand rows{ofKeys ? "key" : "query", ofKeys ? op.getKey() : op.getQuery()};
     if (!dimsAgree(rows.dim(0), 1))
       return op.emitOpError() << "expected dimension 0 of " << rows.name << " (" << rows.dim(0)
                               << ") to be 1, as there are " << offsets.name;

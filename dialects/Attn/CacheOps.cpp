@@ -19,11 +19,29 @@ static int64_t knownCapacity(KvAppendOp op, int64_t cacheRows) {
   return capacity;
 }
 
+/// Which operands need others, or exclude them.
+static LogicalResult verifyCombination(KvAppendOp op) {
+  if (!op.getStart() && !op.getSlots())
+    return op.emitOpError("expected operand start or slots");
+  if (!op.getSlots())
+    return success();
+  for (NamedOperand other :
+       {NamedOperand{"start", op.getStart()}, NamedOperand{"block_table", op.getBlockTable()},
+        NamedOperand{"new_len", op.getNewLen()}})
+    if (other.value)
+      return op.emitOpError() << "expected no operand " << other.name
+                              << ", as slots say where each row goes";
+  return success();
+}
+
 LogicalResult KvAppendOp::verify() {
+  if (failed(verifyCombination(*this)))
+    return failure();
   NamedOperand keyCache{"key_cache", getKeyCache()}, valueCache{"value_cache", getValueCache()},
       key{"key", getKey()}, value{"value", getValue()}, start{"start", getStart()},
-      blockTable{"block_table", getBlockTable()};
-  bool isPaged = getBlockTable() != nullptr;
+      blockTable{"block_table", getBlockTable()}, slots{"slots", getSlots()},
+      newLen{"new_len", getNewLen()};
+  bool isPaged = getBlockTable() || getSlots();
   for (unsigned dim : {0, 1, 2})
     if (failed(verifySameDim(*this, valueCache, dim, keyCache, dim)))
       return failure();
@@ -36,9 +54,15 @@ LogicalResult KvAppendOp::verify() {
   if (failed(verifySameDim(*this, key, 0, sequences, 0)) ||
       failed(verifySameDim(*this, value, 0, sequences, 0)) ||
       failed(verifySameDim(*this, value, 1, key, 1)) ||
-      failed(verifySameDim(*this, start, 0, sequences, 0)) ||
-      (isPaged && failed(verifySameDim(*this, blockTable, 0, sequences, 0))))
+      (start.value && failed(verifySameDim(*this, start, 0, sequences, 0))) ||
+      (blockTable.value && failed(verifySameDim(*this, blockTable, 0, sequences, 0))) ||
+      (newLen.value && failed(verifySameDim(*this, newLen, 0, sequences, 0))))
     return failure();
+  if (slots.value)
+    return failure(failed(verifySameDim(*this, slots, 0, key, 0)) ||
+                   failed(verifySameDim(*this, slots, 1, key, 1)));
+  if (newLen.value)
+    return success();
 
   int64_t cacheRows = knownDim(keyCache.dim(1), valueCache.dim(1));
   int64_t capacity = knownCapacity(*this, cacheRows);

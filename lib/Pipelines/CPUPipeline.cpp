@@ -68,6 +68,7 @@ static void addTileKernels(OpPassManager &pm, const AttnToLinalgPipelineOptions 
   }
   if (forGPU)
     kernels.f32Products = options.f32Products;
+  kernels.requireKernels = forGPU;
   kernels.sharedBytes = options.sharedBytes;
   pm.addPass(createAttnToTilePass(kernels));
 }

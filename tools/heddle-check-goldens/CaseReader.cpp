@@ -91,6 +91,18 @@ const json *CaseReader::object(const std::string &name) {
   return attribute(name, "an object", &json::is_object);
 }
 
+std::vector<int64_t> CaseReader::integers(const std::string &name) {
+  std::vector<int64_t> list;
+  if (const json *value = attribute(name, "a list of integers", &json::is_array))
+    for (const json &each : *value) {
+      if (!each.is_number_integer())
+        fail("attribute '" + name + "' has " + each.dump() + ", expected integers");
+      else
+        list.push_back(each.get<int64_t>());
+    }
+  return list;
+}
+
 Status CaseReader::finish() const {
   if (!error.empty())
     return Failure{error};

@@ -36,6 +36,9 @@ public:
   std::optional<double> number(const std::string &name);
   std::optional<int64_t> integer(const std::string &name);
   const nlohmann::json *object(const std::string &name);
+  /// Integers; empty if they are missing.
+  std::vector<int64_t> integers(const std::string &name);
+  bool hasAttribute(const std::string &name) const { return attributes.contains(name); }
 
   /// Remembers an error; the first one counts.
   void fail(const std::string &text);

@@ -49,6 +49,9 @@ struct CaseSettings {
 
 /// Each reads a case of one family of operations. Errors go to the reader.
 void readAttention(CaseReader &reader, const CaseSettings &settings, OperationCase &result);
+/// Attention over ranges of the keys and the merge of what they give; and a merge alone.
+void readSplit(CaseReader &reader, const CaseSettings &settings, OperationCase &result);
+void readMerge(CaseReader &reader, const CaseSettings &settings, OperationCase &result);
 void readRope(CaseReader &reader, const CaseSettings &settings, OperationCase &result);
 void readKvAppend(CaseReader &reader, const CaseSettings &settings, OperationCase &result);
 void readNorm(CaseReader &reader, const CaseSettings &settings, OperationCase &result);

@@ -20,10 +20,18 @@ std::string OperationCase::addInput(const std::string &argument, Tensor tensor,
 static Status readCase(CaseReader &reader, const CaseSettings &settings, OperationCase &result) {
   using Read = void (*)(CaseReader &, const CaseSettings &, OperationCase &);
   const std::pair<std::vector<const char *>, Read> families[] = {
-      {{"q", "k", "v"}, readAttention}, {{"q", "k_cache", "v_cache"}, readAttention},
-      {{"x", "positions"}, readRope},   {{"k_cache", "v_cache", "k", "v"}, readKvAppend},
-      {{"x", "weight"}, readNorm},      {{"gate", "up"}, readActivation},
+      {{"partial_o", "partial_lse"}, readMerge},
+      {{"q", "k", "v"}, readAttention},
+      {{"q", "k_cache", "v_cache"}, readAttention},
+      {{"x", "positions"}, readRope},
+      {{"k_cache", "v_cache", "k", "v"}, readKvAppend},
+      {{"x", "weight"}, readNorm},
+      {{"gate", "up"}, readActivation},
   };
+  if (reader.hasAttribute("cuts")) {
+    readSplit(reader, settings, result);
+    return reader.finish();
+  }
   for (const auto &[names, read] : families)
     if (llvm::all_of(names, [&](const char *name) { return reader.hasInput(name); })) {
       read(reader, settings, result);

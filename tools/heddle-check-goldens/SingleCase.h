@@ -69,6 +69,7 @@ void addFeatureMaps(SingleCase &file);
 void addShortConv(SingleCase &file);
 void addDecayGates(SingleCase &file);
 void addNorms(SingleCase &file);
+void addAppends(SingleCase &file);
 
 } // namespace heddle::goldens
 

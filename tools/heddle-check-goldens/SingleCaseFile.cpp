@@ -117,6 +117,7 @@ void checkSingleCaseFile(const SafetensorsFile &file, Session &session, Report &
       {"short_conv", addShortConv},
       {"delta_gates", addDecayGates},
       {"norms", addNorms},
+      {"kv_append", addAppends},
   };
   SingleCase single(file, session.type);
   auto kind = llvm::find_if(kinds, [&](const auto &each) {

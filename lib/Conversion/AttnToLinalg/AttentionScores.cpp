@@ -243,7 +243,9 @@ static Value emitInWindow(TensorEmitter &body, const AttentionParts &parts, cons
   if (op.getWindowLeft() >= 0) {
     inside = atMost(arith::SubIOp::create(body, body.index(0), at.distance), op.getWindowLeft());
     if (std::optional<uint64_t> global = op.getGlobalKeys())
-      inside = arith::OrIOp::create(body, inside, atMost(at.key, int64_t(*global) - 1));
+      inside = arith::OrIOp::create(body, inside,
+                                    arith::CmpIOp::create(body, arith::CmpIPredicate::slt, at.key,
+                                                          body.index(int64_t(*global))));
   }
   // A causal limit on the right holds for global keys, too.
   if (op.getWindowRight() >= 0 && !op.getCausal()) {

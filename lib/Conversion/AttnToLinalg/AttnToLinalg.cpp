@@ -20,6 +20,7 @@ void populateAttnToLinalgPatterns(RewritePatternSet &patterns, AccumulateType ac
   populateDecayGateToLinalg(patterns, accumulate);
   populateLinearAttentionToLinalg(patterns, accumulate);
   populateNormToLinalg(patterns, accumulate);
+  populatePartialsToLinalg(patterns, accumulate);
   populateRotaryToLinalg(patterns, accumulate);
   populateShortConvToLinalg(patterns, accumulate);
 }

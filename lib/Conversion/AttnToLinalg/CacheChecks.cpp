@@ -30,15 +30,19 @@ std::optional<PageTable> AppendChecks::pageTable() {
 
 /// An operand whose dimension 0 counts the sequences; that of a paged cache doesn't.
 AppendChecks::NamedTensor AppendChecks::sequences() {
-  return operands.getBlockTable() ? NamedTensor{"key", operands.getKey()}
-                                  : NamedTensor{"key_cache", operands.getKeyCache()};
+  return operands.getBlockTable() || operands.getSlots()
+             ? NamedTensor{"key", operands.getKey()}
+             : NamedTensor{"key_cache", operands.getKeyCache()};
 }
 
 Value AppendChecks::batch() { return extent(sequences().tensor, operands.getKey(), 0); }
 
 RowRange AppendChecks::newRows(TensorEmitter &body, Value sequence, Value count) {
-  Value start = tensor::ExtractOp::create(body, operands.getStart(), ValueRange{sequence});
-  return {body.toIndex(start), count};
+  auto element = [&](Value tensor) {
+    return body.toIndex(tensor::ExtractOp::create(body, tensor, ValueRange{sequence}));
+  };
+  Value start = element(operands.getStart());
+  return {start, operands.getNewLen() ? element(operands.getNewLen()) : count};
 }
 
 /// States that dimension `dim` of `a` equals dimension `otherDim` of `b`.
@@ -53,7 +57,8 @@ void AppendChecks::requireSameDims() {
   NamedTensor keyCache{"key_cache", operands.getKeyCache()},
       valueCache{"value_cache", operands.getValueCache()}, key{"key", operands.getKey()},
       value{"value", operands.getValue()}, start{"start", operands.getStart()},
-      blockTable{"block_table", operands.getBlockTable()};
+      blockTable{"block_table", operands.getBlockTable()}, slots{"slots", operands.getSlots()},
+      newLen{"new_len", operands.getNewLen()};
   for (unsigned dim : {0, 1, 2})
     requireSameDim(valueCache, dim, keyCache, dim);
   for (unsigned dim : {2, 3}) {
@@ -63,9 +68,12 @@ void AppendChecks::requireSameDims() {
   requireSameDim(key, 0, sequences(), 0);
   requireSameDim(value, 0, sequences(), 0);
   requireSameDim(value, 1, key, 1);
-  requireSameDim(start, 0, sequences(), 0);
-  if (blockTable.tensor)
-    requireSameDim(blockTable, 0, sequences(), 0);
+  for (NamedTensor each : {start, blockTable, newLen})
+    if (each.tensor)
+      requireSameDim(each, 0, sequences(), 0);
+  if (slots.tensor)
+    for (unsigned dim : {0, 1})
+      requireSameDim(slots, dim, key, dim);
 }
 
 /// States that `count` new rows fit into an empty cache, if there is a sequence to append to.
@@ -78,17 +86,48 @@ void AppendChecks::requireRoom(Value count, Value capacity) {
                           ValueRange{count, capacity});
 }
 
+/// States that each row's slot is one, or -1.
+void AppendChecks::requireSlots() {
+  Value key = operands.getKeyCache(), value = operands.getValueCache();
+  Value slots = emit.createOrFold<arith::MulIOp>(extent(key, value, 0), extent(key, value, 1));
+  attn::RequireRangeOp::create(emit, operands.getSlots(), emit.index(-1),
+                               emit.createOrFold<arith::SubIOp>(slots, emit.index(1)), "slots");
+}
+
+/// States that each sequence has as many new rows as it says, and room for them.
+void AppendChecks::requireEnds(Value count, Value capacity) {
+  Value start = operands.getStart(), newLen = operands.getNewLen(), zero = emit.index(0);
+  attn::RequireRangeOp::create(emit, newLen, zero, count, "new_len");
+  attn::RequireRangeOp::create(emit, start, zero, capacity, "start");
+  Type i64 = emit.getI64Type();
+  Value ends = emit.elementwise(
+      {extentOf(start, 0)}, i64, {{start, {0}}, {newLen, {0}}},
+      [&](TensorEmitter &body, ArrayRef<Scalar> args) {
+        auto wide = [&](Scalar number) {
+          return arith::IndexCastOp::create(body, i64, body.toIndex(number));
+        };
+        return body.scalar(arith::AddIOp::create(body, wide(args[0]), wide(args[1])));
+      });
+  attn::RequireRangeOp::create(emit, ends, zero, capacity, "start + new_len");
+}
+
 void AppendChecks::emitAll() {
   requireSameDims();
+  if (operands.getSlots())
+    return requireSlots();
   std::optional<PageTable> table = pageTable();
   Value rows = count();
   // 0 <= start <= capacity - n; only then may the table be read. The range would be empty with more rows than fit, which deserves a
   // message of its own.
   Value capacity =
       table ? table->capacity(emit) : extent(operands.getKeyCache(), operands.getValueCache(), 1);
-  requireRoom(rows, capacity);
-  Value last = arith::SubIOp::create(emit, capacity, rows);
-  attn::RequireRangeOp::create(emit, operands.getStart(), emit.index(0), last, "start");
+  if (operands.getNewLen()) {
+    requireEnds(rows, capacity);
+  } else {
+    requireRoom(rows, capacity);
+    Value last = arith::SubIOp::create(emit, capacity, rows);
+    attn::RequireRangeOp::create(emit, operands.getStart(), emit.index(0), last, "start");
+  }
   if (table)
     table->requirePages(
         emit, [&](TensorEmitter &body, Value sequence) { return newRows(body, sequence, rows); });

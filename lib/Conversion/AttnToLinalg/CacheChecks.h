@@ -9,7 +9,7 @@
 namespace heddle {
 
 /// States at run time that the extents of an append's operands fit together, that the new rows are within the capacity, and that the
-/// block table names pages for them.
+/// block table names pages for them, or slots their places.
 class AppendChecks {
 public:
   /// The extent of a dimension of an operand.
@@ -20,7 +20,7 @@ public:
 
   void emitAll();
 
-  /// How many rows each sequence gets.
+  /// How many rows each sequence gets, if there is no new_len.
   mlir::Value count() { return extent(operands.getKey(), operands.getValue(), 1); }
   /// Those of one sequence.
   RowRange newRows(TensorEmitter &body, mlir::Value sequence, mlir::Value count);
@@ -41,6 +41,8 @@ private:
   void requireSameDims();
   void requireSameDim(NamedTensor a, unsigned dim, NamedTensor b, unsigned otherDim);
   void requireRoom(mlir::Value count, mlir::Value capacity);
+  void requireEnds(mlir::Value count, mlir::Value capacity);
+  void requireSlots();
 
   TensorEmitter &emit;
   attn::KvAppendOp::Adaptor operands;

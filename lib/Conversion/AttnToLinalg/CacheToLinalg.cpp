@@ -2,6 +2,7 @@
 
 #include "CacheChecks.h"
 #include "Patterns.h"
+#include "Sequences.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -26,6 +27,10 @@ struct KvAppendToLinalg : AttnToLinalgPattern<KvAppendOp> {
     Value count = checks.count();
     Value key = convert(emit, adaptor.getKey(), adaptor.getKeyCache());
     Value value = convert(emit, adaptor.getValue(), adaptor.getValueCache());
+    if (adaptor.getSlots()) {
+      rewriter.replaceOp(op, insertBySlots(emit, checks, adaptor, key, value));
+      return success();
+    }
     auto loop = scf::ForOp::create(
         emit, emit.index(0), checks.batch(), emit.index(1),
         ValueRange{adaptor.getKeyCache(), adaptor.getValueCache()},
@@ -57,6 +62,35 @@ private:
     return emit.elementwise(
         emit.shapeOf(rows), element, {{rows, {0, 1, 2, 3}}},
         [&](TensorEmitter &, ArrayRef<Scalar> args) { return args[0].to(element); });
+  }
+
+  /// Copies each row whose slot is not -1 to the page and place that it counts.
+  ResultRange insertBySlots(TensorEmitter &emit, AppendChecks &checks, OpAdaptor adaptor, Value key,
+                            Value value) const {
+    Value slots = adaptor.getSlots();
+    Value pageSize =
+        emit.asIndex(emit.sizeOf({{adaptor.getKeyCache(), 1}, {adaptor.getValueCache(), 1}}));
+    Value count = checks.count();
+    auto insertRow = [&](TensorEmitter &body, Value sequence, Value row, ValueRange caches) {
+      Value slot = body.toIndex(tensor::ExtractOp::create(body, slots, ValueRange{sequence, row}));
+      // A loop that runs at most once: buffers leave loops, but not branches.
+      Value isUsed = arith::CmpIOp::create(body, arith::CmpIPredicate::sge, slot, body.index(0));
+      Value trips = arith::IndexCastUIOp::create(body, body.getIndexType(), isUsed);
+      return forEachStep(body, trips, caches, [&](TensorEmitter &inner, Value, ValueRange now) {
+        PageTable::Run run{arith::DivUIOp::create(inner, slot, pageSize),
+                           arith::RemUIOp::create(inner, slot, pageSize), row, inner.index(1)};
+        return SmallVector<Value>{insertRows(inner, key, sequence, now[0], run),
+                                  insertRows(inner, value, sequence, now[1], run)};
+      });
+    };
+    return forEachStep(
+        emit, checks.batch(), {adaptor.getKeyCache(), adaptor.getValueCache()},
+        [&](TensorEmitter &outer, Value sequence, ValueRange caches) {
+          return SmallVector<Value>(forEachStep(
+              outer, count, caches, [&](TensorEmitter &inner, Value row, ValueRange now) {
+                return SmallVector<Value>(insertRow(inner, sequence, row, now));
+              }));
+        });
   }
 
   /// Copies the rows of `run` of one sequence to their place in `cache`.

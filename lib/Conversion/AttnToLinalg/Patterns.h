@@ -38,6 +38,7 @@ void populateCacheToLinalg(mlir::RewritePatternSet &patterns, AccumulateType acc
 void populateDecayGateToLinalg(mlir::RewritePatternSet &patterns, AccumulateType accumulate);
 void populateLinearAttentionToLinalg(mlir::RewritePatternSet &patterns, AccumulateType accumulate);
 void populateNormToLinalg(mlir::RewritePatternSet &patterns, AccumulateType accumulate);
+void populatePartialsToLinalg(mlir::RewritePatternSet &patterns, AccumulateType accumulate);
 void populateRotaryToLinalg(mlir::RewritePatternSet &patterns, AccumulateType accumulate);
 void populateShortConvToLinalg(mlir::RewritePatternSet &patterns, AccumulateType accumulate);
 

@@ -92,8 +92,32 @@ struct AttnToTilePass : impl::AttnToTilePassBase<AttnToTilePass> {
     config.setStrictness(GreedyRewriteStrictness::ExistingOps);
     for (Operation *op : ops)
       (void)applyOpPatternsGreedily(op, frozen, config);
+    if (requireKernels && failed(refuseForms()))
+      return signalPassFailure();
     getOperation().walk([&](tile::DispatchOp) { ++numDispatches; });
     numKernels += kernels.size();
+  }
+
+private:
+  /// What the reference computes by loops that read tables, which only a host can.
+  LogicalResult refuseForms() {
+    WalkResult result = getOperation().walk([](attn::AttentionOp op) {
+      const std::tuple<bool, StringRef, StringRef> forms[] = {
+          {op.getCuSeqlensQ() != nullptr, "cu_seqlens_q", "a padded batch with kv_len"},
+          {op.getBlockTable() != nullptr, "block_table",
+           "keys of each sequence in a tensor [B, Lk, Hk, d] with kv_len"},
+          {op.getIndices() != nullptr, "indices", "a mask"},
+          {op.getBlockIndices() != nullptr, "block_indices", "a mask"},
+          {op.getGlobalIds() != nullptr, "global_ids", "global_keys, or a mask"},
+          {op.getAttentionChunk().has_value(), "attention_chunk", "a score region or a mask"}};
+      for (auto [isUsed, name, nearest] : forms)
+        if (isUsed) {
+          op.emitOpError() << "with " << name << " has no GPU kernel; expected " << nearest;
+          return WalkResult::interrupt();
+        }
+      return WalkResult::advance();
+    });
+    return failure(result.wasInterrupted());
   }
 };
 

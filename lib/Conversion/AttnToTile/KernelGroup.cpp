@@ -87,7 +87,10 @@ static bool isNorm(Operation *op) {
 }
 
 static bool isAppend(Operation *op) {
-  return isa<attn::KvAppendOp>(op) && llvm::all_of(op->getOperands().take_front(4), isFactor) &&
+  // Rows have to follow each other.
+  auto append = dyn_cast<attn::KvAppendOp>(op);
+  return append && !append.getSlots() && !append.getNewLen() &&
+         llvm::all_of(op->getOperands().take_front(4), isFactor) &&
          llvm::none_of(op->getOperands().take_front(4), [](Value operand) {
            return cast<RankedTensorType>(operand.getType()).isDynamicDim(3);
          });

@@ -80,6 +80,9 @@ Value findAnchor(const KernelGroup &group, Value value) {
 }
 
 bool canAppend(const KernelGroup &group, attn::KvAppendOp append, int64_t rowDim) {
+  // Rows have to follow each other.
+  if (append.getSlots() || append.getNewLen())
+    return false;
   for (Value operand :
        {append.getKeyCache(), append.getValueCache(), append.getStart(), append.getBlockTable()})
     if (operand && group.computes(operand))

@@ -14,9 +14,9 @@ func.func @order(%q: tensor<?x?x4x8xf32>, %k: tensor<?x?x2x8xf32>, %n: tensor<?x
   // CHECK-DAG: %[[C3:.*]] = arith.constant 3 : index
   // CHECK-DAG: %[[CAP:.*]] = arith.constant 3.000000e+01 : f32
   // CHECK-DAG: %[[NEG_INF:.*]] = arith.constant 0xFF800000 : f32
-  // CHECK-DAG: %[[LQ:.*]] = tensor.dim %[[Q]], %c1
   // CHECK-DAG: %[[LK:.*]] = tensor.dim %[[K]], %c1
   // CHECK: attn.require_range %[[N]] in [%[[C0]], %[[LK]]], "kv_len" : tensor<?xi32>
+  // CHECK-DAG: %[[LQ:.*]] = tensor.dim %[[Q]], %c1
   // CHECK: %[[RAW:.*]] = linalg.contract
   // CHECK: tensor.expand_shape %[[SLOPES]] {{.*}} into tensor<2x2xf32>
   // CHECK: tensor.collapse_shape %[[BIAS]] {{\[\[}}0, 1], [2], [3]]
@@ -26,6 +26,7 @@ func.func @order(%q: tensor<?x?x4x8xf32>, %k: tensor<?x?x2x8xf32>, %n: tensor<?x
   // CHECK-DAG: %[[I:.*]] = linalg.index 3
   // CHECK-DAG: %[[J:.*]] = linalg.index 4
   // CHECK-DAG: %[[LENGTH:.*]] = arith.index_cast %[[LEN]] : i32 to index
+  // CHECK: arith.cmpi slt, %[[J]], %[[LENGTH]]
   // CHECK: %[[OFF:.*]] = arith.subi %[[LENGTH]], %[[LQ]]
   // CHECK: %[[P:.*]] = arith.addi %[[I]], %[[OFF]]
   // CHECK: %[[DISTANCE:.*]] = arith.subi %[[J]], %[[P]]
@@ -38,7 +39,6 @@ func.func @order(%q: tensor<?x?x4x8xf32>, %k: tensor<?x?x2x8xf32>, %n: tensor<?x
   // CHECK: arith.subf
   // CHECK: %[[B32:.*]] = arith.extf %[[B]] : f16 to f32
   // CHECK: %[[SCORE:.*]] = arith.addf %{{.*}}, %[[B32]]
-  // CHECK: arith.cmpi slt, %[[J]], %[[LENGTH]]
   // CHECK: arith.cmpi sle, %[[DISTANCE]], %[[C0]]
   // CHECK: %[[BACK:.*]] = arith.subi %[[C0]], %[[DISTANCE]]
   // CHECK: arith.cmpi sle, %[[BACK]], %[[C3]]

@@ -8,6 +8,7 @@ func.func @score(%q: tensor<2x3x4x8xf32>, %k: tensor<2x5x2x8xf32>, %bias: tensor
   // CHECK: linalg.contract
   // CHECK: linalg.generic
   // CHECK: ^bb0(%[[RAW:.*]]: f32, %[[BIAS:.*]]: f32, %{{.*}}: f32):
+  // CHECK: %[[BATCH:.*]] = linalg.index 0 : index
   // CHECK: %[[I:.*]] = linalg.index 3 : index
   // CHECK: %[[KEY:.*]] = linalg.index 4 : index
   // CHECK: %[[QUERY:.*]] = arith.addi %[[I]], %c2
@@ -17,7 +18,6 @@ func.func @score(%q: tensor<2x3x4x8xf32>, %k: tensor<2x5x2x8xf32>, %bias: tensor
   // CHECK: %[[FIRST:.*]] = arith.muli %[[KEY_HEAD]], %c2
   // CHECK: %[[IN_GROUP:.*]] = linalg.index 2 : index
   // CHECK: %[[HEAD:.*]] = arith.addi %[[FIRST]], %[[IN_GROUP]]
-  // CHECK: %[[BATCH:.*]] = linalg.index 0 : index
   // CHECK: %[[D:.*]] = arith.subi %[[QUERY]], %[[KEY]] : index
   // CHECK: %[[A:.*]] = arith.muli %[[D]], %[[HEAD]] : index
   // CHECK: %[[N:.*]] = arith.addi %[[A]], %[[BATCH]] : index

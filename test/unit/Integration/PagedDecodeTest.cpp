@@ -7,12 +7,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "AttentionSpec.h"
+#include "Pages.h"
 
 #include "llvm/Support/MemoryBuffer.h"
-#include <algorithm>
-#include <cmath>
 #include <gtest/gtest.h>
-#include <numeric>
 
 using namespace heddle;
 using namespace heddle::test;
@@ -54,34 +52,11 @@ TEST_P(PagedDecode, AnyPageSizeEqualsContiguous) {
           for (int64_t d = 0; d < 16; ++d)
             rows->set({numSequences - 1, j, h, d}, rows->get(numSequences - 2, j, h, d));
 
-    const int64_t entries = (mostKeys + pageSize - 1) / pageSize + 1,
-                  pages = entries * numSequences;
-    std::vector<int64_t> order(pages);
-    std::iota(order.begin(), order.end(), 0);
-    for (int64_t i = pages - 1; i > 0; --i)
-      std::swap(order[size_t(i)], order[size_t(random.integer(0, i))]);
-    Array tables = Array::constant(DType::I32, {numSequences, entries}, 2147483647.0);
-    Array keyPages(DType::F32, {pages, pageSize, 2, 16}), valuePages(DType::F32, keyPages.shape());
-    int64_t taken = 0;
-    for (int64_t b = 0; b < numSequences; ++b) {
-      bool isShared = b + 1 == numSequences;
-      for (int64_t j = 0; j < lengths[b]; ++j) {
-        if (j % pageSize == 0)
-          tables.set({b, j / pageSize},
-                     isShared ? tables.get({b - 1, j / pageSize}) : double(order[size_t(taken++)]));
-        if (isShared)
-          continue;
-        int64_t page = int64_t(tables.get({b, j / pageSize}));
-        for (int64_t h = 0; h < 2; ++h)
-          for (int64_t d = 0; d < 16; ++d) {
-            keyPages.set({page, j % pageSize, h, d}, inputs.key.get(b, j, h, d));
-            valuePages.set({page, j % pageSize, h, d}, inputs.value.get(b, j, h, d));
-          }
-      }
-    }
+    Pages pages(inputs.key, inputs.value, {std::begin(lengths), std::end(lengths)}, pageSize,
+                random, /*shareLast=*/true);
     Array output(DType::F32, inputs.query.shape());
-    program->call("paged",
-                  {&inputs.query, &keyPages, &valuePages, &tables, &inputs.lengths, &output});
+    program->call(
+        "paged", {&inputs.query, &pages.key, &pages.value, &pages.table, &inputs.lengths, &output});
     AttentionResult expected = evaluateAttention(inputs.operands(spec), spec.rule);
     EXPECT_LE(relativeError(output, expected.output), 1e-5) << "pages of " << pageSize;
     for (int64_t d = 0; d < 16; ++d)

@@ -1,0 +1,51 @@
+// RUN: heddle-opt %s --split-input-file --attn-to-tile='chip=sm_80 require-kernels' --verify-diagnostics
+// RUN: heddle-opt %s --split-input-file --attn-to-tile=chip=sm_80 | FileCheck %s
+
+// Without the option they stay for the reference.
+// CHECK-COUNT-6: attn.attention
+
+func.func @pages(%q: tensor<?x?x4x16xf32>, %k: tensor<?x?x2x16xf32>, %n: tensor<?xi32>, %t: tensor<?x?xi32>) -> tensor<?x?x4x16xf32> {
+  // expected-error @below {{'attn.attention' op with block_table has no GPU kernel; expected keys of each sequence in a tensor [B, Lk, Hk, d] with kv_len}}
+  %o = attn.attention %q, %k, %k kv_len(%n : tensor<?xi32>) block_table(%t : tensor<?x?xi32>)  : (tensor<?x?x4x16xf32>, tensor<?x?x2x16xf32>, tensor<?x?x2x16xf32>) -> tensor<?x?x4x16xf32>
+  return %o : tensor<?x?x4x16xf32>
+}
+
+// -----
+
+func.func @packed(%q: tensor<?x?x4x16xf32>, %k: tensor<?x?x2x16xf32>, %n: tensor<?xi32>) -> tensor<?x?x4x16xf32> {
+  // expected-error @below {{'attn.attention' op with cu_seqlens_q has no GPU kernel; expected a padded batch with kv_len}}
+  %o = attn.attention %q, %k, %k cu_seqlens_q(%n : tensor<?xi32>) cu_seqlens_k(%n : tensor<?xi32>)  : (tensor<?x?x4x16xf32>, tensor<?x?x2x16xf32>, tensor<?x?x2x16xf32>) -> tensor<?x?x4x16xf32>
+  return %o : tensor<?x?x4x16xf32>
+}
+
+// -----
+
+func.func @lists(%q: tensor<?x?x4x16xf32>, %k: tensor<?x?x2x16xf32>, %n: tensor<?x?x?xi32>) -> tensor<?x?x4x16xf32> {
+  // expected-error @below {{'attn.attention' op with indices has no GPU kernel; expected a mask}}
+  %o = attn.attention %q, %k, %k indices(%n : tensor<?x?x?xi32>)  : (tensor<?x?x4x16xf32>, tensor<?x?x2x16xf32>, tensor<?x?x2x16xf32>) -> tensor<?x?x4x16xf32>
+  return %o : tensor<?x?x4x16xf32>
+}
+
+// -----
+
+func.func @blocks(%q: tensor<?x?x4x16xf32>, %k: tensor<?x?x2x16xf32>, %n: tensor<?x2x?x?xi32>) -> tensor<?x?x4x16xf32> {
+  // expected-error @below {{'attn.attention' op with block_indices has no GPU kernel; expected a mask}}
+  %o = attn.attention %q, %k, %k block_indices(%n : tensor<?x2x?x?xi32>) {block_size = array<i64: 64, 64>} : (tensor<?x?x4x16xf32>, tensor<?x?x2x16xf32>, tensor<?x?x2x16xf32>) -> tensor<?x?x4x16xf32>
+  return %o : tensor<?x?x4x16xf32>
+}
+
+// -----
+
+func.func @ids(%q: tensor<?x?x4x16xf32>, %k: tensor<?x?x2x16xf32>, %n: tensor<?xi32>) -> tensor<?x?x4x16xf32> {
+  // expected-error @below {{'attn.attention' op with global_ids has no GPU kernel; expected global_keys, or a mask}}
+  %o = attn.attention %q, %k, %k global_ids(%n : tensor<?xi32>) {window = array<i64: 4, 4>} : (tensor<?x?x4x16xf32>, tensor<?x?x2x16xf32>, tensor<?x?x2x16xf32>) -> tensor<?x?x4x16xf32>
+  return %o : tensor<?x?x4x16xf32>
+}
+
+// -----
+
+func.func @chunk(%q: tensor<?x?x4x16xf32>, %k: tensor<?x?x2x16xf32>) -> tensor<?x?x4x16xf32> {
+  // expected-error @below {{'attn.attention' op with attention_chunk has no GPU kernel; expected a score region or a mask}}
+  %o = attn.attention %q, %k, %k  {causal, attention_chunk = 64} : (tensor<?x?x4x16xf32>, tensor<?x?x2x16xf32>, tensor<?x?x2x16xf32>) -> tensor<?x?x4x16xf32>
+  return %o : tensor<?x?x4x16xf32>
+}
