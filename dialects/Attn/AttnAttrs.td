@@ -50,6 +50,16 @@ def Attn_LinearRule : I32EnumAttr<"LinearRule",
 def Attn_LinearRuleAttr
     : EnumAttr<Attn_Dialect, Attn_LinearRule, "linear_rule">;
 
+def Attn_RouterScoring : I32EnumAttr<"RouterScoring",
+    "how logits of experts become scores", [
+      I32EnumAttrCase<"Softmax", 0, "softmax">,
+      I32EnumAttrCase<"Sigmoid", 1, "sigmoid">]> {
+  let cppNamespace = "::heddle::attn";
+  let genSpecializedAttr = 0;
+}
+def Attn_RouterScoringAttr
+    : EnumAttr<Attn_Dialect, Attn_RouterScoring, "router_scoring">;
+
 //===----------------------------------------------------------------------===//
 // Rope scalings
 //===----------------------------------------------------------------------===//

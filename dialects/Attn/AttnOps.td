@@ -10,6 +10,7 @@ include "NormOps.td"
 include "PartialOps.td"
 include "ActivationOps.td"
 include "CacheOps.td"
+include "ExpertOps.td"
 include "RuntimeCheckOps.td"
 
 #endif // HEDDLE_ATTN_OPS_TD

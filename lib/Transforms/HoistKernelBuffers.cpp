@@ -6,6 +6,7 @@
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 
@@ -16,12 +17,41 @@ namespace heddle {
 
 namespace {
 
+/// Whether a size in an entry follows from the shapes of its arguments: nothing that it is computed from is a loop's or lies in memory.
+bool followsFromShapes(Value size) {
+  Operation *definition = size.getDefiningOp();
+  if (!definition)
+    return isa<func::FuncOp>(cast<BlockArgument>(size).getOwner()->getParentOp());
+  if (isa<memref::DimOp>(definition))
+    return true;
+  return isPure(definition) && llvm::all_of(definition->getOperands(), followsFromShapes);
+}
+
+/// `buffer`, or the whole of which it is a slice, if the extents of the slice depend on data. Scratch buffers grow with extents, so one
+/// that is large enough for the whole serves every slice.
+Value boundingBuffer(Value buffer) {
+  Value whole = buffer;
+  while (true) {
+    if (auto cast = whole.getDefiningOp<memref::CastOp>()) {
+      whole = cast.getSource();
+    } else if (auto slice = whole.getDefiningOp<memref::SubViewOp>();
+               slice && slice.getType().getRank() == slice.getSourceType().getRank()) {
+      whole = slice.getSource();
+      if (!llvm::all_of(slice.getSizes(), followsFromShapes))
+        buffer = whole;
+    } else {
+      return buffer;
+    }
+  }
+}
+
 /// Adds an argument for `alloc` to `kernel` and an allocation to each of its calls.
 LogicalResult hoist(func::FuncOp kernel, memref::AllocOp alloc, ArrayRef<func::CallOp> calls) {
   for (func::CallOp call : calls) {
     OpBuilder builder(call);
     IRMapping mapping;
-    mapping.map(kernel.getArguments(), call.getOperands());
+    for (auto [argument, operand] : llvm::zip_equal(kernel.getArguments(), call.getOperands()))
+      mapping.map(argument, boundingBuffer(operand));
     SmallVector<Value> sizes;
     for (Value size : alloc.getDynamicSizes()) {
       Operation *culprit = nullptr;

@@ -46,3 +46,36 @@ func.func private @kernel(%x: memref<?xindex>) {
   %scratch = memref.alloc(%n) : memref<?xf32>
   return
 }
+
+// -----
+
+// The number of rows is read from memory: the buffer is as large as for all rows, so that it can leave the loop.
+// CHECK-LABEL: func.func @entry
+// CHECK-SAME: (%[[X:[a-z0-9]+]]: memref<?x8xf32>, %{{.*}}: memref<?xindex>)
+// CHECK: scf.for
+// CHECK: memref.subview
+// CHECK: %[[ROWS:.*]] = memref.dim %[[X]], %c0
+// CHECK: %[[PANELS:.*]] = arith.ceildivui %[[ROWS]], %{{.*}}
+// CHECK: %[[A:.*]] = memref.alloc(%[[PANELS]]) : memref<?x12xf32>
+// CHECK: call @kernel(%{{.*}}, %[[A]])
+func.func @entry(%x: memref<?x8xf32>, %counts: memref<?xindex>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %counts, %c0 : memref<?xindex>
+  scf.for %i = %c0 to %n step %c1 {
+    %count = memref.load %counts[%i] : memref<?xindex>
+    %rows = memref.subview %x[0, 0] [%count, 8] [1, 1] : memref<?x8xf32> to memref<?x8xf32, strided<[8, 1]>>
+    %view = memref.cast %rows : memref<?x8xf32, strided<[8, 1]>> to memref<?x?xf32, strided<[?, 1]>>
+    func.call @kernel(%view) : (memref<?x?xf32, strided<[?, 1]>>) -> ()
+  }
+  return
+}
+func.func private @kernel(%x: memref<?x?xf32, strided<[?, 1]>>) {
+  %c0 = arith.constant 0 : index
+  %c12 = arith.constant 12 : index
+  %rows = memref.dim %x, %c0 : memref<?x?xf32, strided<[?, 1]>>
+  %panels = arith.ceildivui %rows, %c12 : index
+  %scratch = memref.alloc(%panels) : memref<?x12xf32>
+  "test.use"(%scratch) : (memref<?x12xf32>) -> ()
+  return
+}

@@ -70,6 +70,7 @@ void addShortConv(SingleCase &file);
 void addDecayGates(SingleCase &file);
 void addNorms(SingleCase &file);
 void addAppends(SingleCase &file);
+void addRouter(SingleCase &file);
 
 } // namespace heddle::goldens
 

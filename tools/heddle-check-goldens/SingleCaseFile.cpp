@@ -118,6 +118,7 @@ void checkSingleCaseFile(const SafetensorsFile &file, Session &session, Report &
       {"delta_gates", addDecayGates},
       {"norms", addNorms},
       {"kv_append", addAppends},
+      {"router_", addRouter},
   };
   SingleCase single(file, session.type);
   auto kind = llvm::find_if(kinds, [&](const auto &each) {

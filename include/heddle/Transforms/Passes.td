@@ -121,7 +121,8 @@ def HoistKernelBuffersPass : Pass<"hoist-kernel-buffers", "mlir::ModuleOp"> {
   let summary = "Move the scratch buffers of kernels to their callers";
   let description = [{
     Input: private functions whose `memref.alloc`s have sizes computed from the shapes of their arguments.
-    Output: no private function allocates; every caller allocates the buffer and passes it.
+    Output: no private function allocates; every caller allocates the buffer and passes it. Where an argument is a slice whose extents
+    depend on data, the buffer is as large as the whole would need it.
   }];
   let dependentDialects = ["mlir::memref::MemRefDialect"];
 }

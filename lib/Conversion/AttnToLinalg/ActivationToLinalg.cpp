@@ -43,7 +43,7 @@ static Scalar activate(ActivationKind kind, Scalar x) {
   llvm_unreachable("unknown activation");
 }
 
-static Scalar gate(GluKind kind, Scalar g, Scalar u, double limit) {
+Scalar heddle::gatedUnit(GluKind kind, Scalar g, Scalar u, double limit) {
   switch (kind) {
   case GluKind::Swiglu:
     return silu(g) * u;
@@ -94,8 +94,8 @@ struct GluToLinalg : AttnToLinalgPattern<GluOp> {
     auto all = llvm::to_vector(llvm::seq<unsigned>(0, shape.size()));
     Value result = emit.elementwise(shape, element, {{input, all}, {adaptor.getUp(), all}},
                                     [&](TensorEmitter &, ArrayRef<Scalar> args) {
-                                      return gate(op.getKind(), args[0].to(compute),
-                                                  args[1].to(compute), op.getLimitValue())
+                                      return gatedUnit(op.getKind(), args[0].to(compute),
+                                                       args[1].to(compute), op.getLimitValue())
                                           .to(element);
                                     });
     rewriter.replaceOp(op, result);

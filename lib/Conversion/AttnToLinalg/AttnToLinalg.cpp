@@ -18,10 +18,12 @@ void populateAttnToLinalgPatterns(RewritePatternSet &patterns, AccumulateType ac
   populateAttentionToLinalg(patterns, accumulate);
   populateCacheToLinalg(patterns, accumulate);
   populateDecayGateToLinalg(patterns, accumulate);
+  populateExpertsToLinalg(patterns, accumulate);
   populateLinearAttentionToLinalg(patterns, accumulate);
   populateNormToLinalg(patterns, accumulate);
   populatePartialsToLinalg(patterns, accumulate);
   populateRotaryToLinalg(patterns, accumulate);
+  populateRouterToLinalg(patterns, accumulate);
   populateShortConvToLinalg(patterns, accumulate);
 }
 

@@ -36,10 +36,12 @@ void populateActivationToLinalg(mlir::RewritePatternSet &patterns, AccumulateTyp
 void populateAttentionToLinalg(mlir::RewritePatternSet &patterns, AccumulateType accumulate);
 void populateCacheToLinalg(mlir::RewritePatternSet &patterns, AccumulateType accumulate);
 void populateDecayGateToLinalg(mlir::RewritePatternSet &patterns, AccumulateType accumulate);
+void populateExpertsToLinalg(mlir::RewritePatternSet &patterns, AccumulateType accumulate);
 void populateLinearAttentionToLinalg(mlir::RewritePatternSet &patterns, AccumulateType accumulate);
 void populateNormToLinalg(mlir::RewritePatternSet &patterns, AccumulateType accumulate);
 void populatePartialsToLinalg(mlir::RewritePatternSet &patterns, AccumulateType accumulate);
 void populateRotaryToLinalg(mlir::RewritePatternSet &patterns, AccumulateType accumulate);
+void populateRouterToLinalg(mlir::RewritePatternSet &patterns, AccumulateType accumulate);
 void populateShortConvToLinalg(mlir::RewritePatternSet &patterns, AccumulateType accumulate);
 
 } // namespace heddle
