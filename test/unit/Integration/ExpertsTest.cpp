@@ -68,8 +68,10 @@ const std::vector<RouterSpec> &routerSpecs() {
 std::vector<int64_t> largest(const std::vector<double> &values, int64_t count) {
   std::vector<int64_t> order(values.size());
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](int64_t a, int64_t b) { return values[size_t(a)] > values[size_t(b)]; });
+  std::sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+    double x = values[size_t(a)], y = values[size_t(b)];
+    return x > y || (x == y && a < b);
+  });
   order.resize(size_t(count));
   return order;
 }
