@@ -4,6 +4,7 @@
 #define HEDDLE_ATTN_OPS_TD
 
 include "AttentionOps.td"
+include "LatentOps.td"
 include "LinearAttentionOps.td"
 include "RotaryOps.td"
 include "NormOps.td"

@@ -78,8 +78,11 @@ void buildAttnToLinalgPipeline(OpPassManager &pm, const AttnToLinalgPipelineOpti
   pm.addPass(createSymbolDCEPass());
   addCleanup(pm);
   // Kernels on tiles compute in f32.
-  if (options.kernels != KernelSource::Reference && options.accumulate == AccumulateType::F32)
+  if (options.kernels != KernelSource::Reference && options.accumulate == AccumulateType::F32) {
+    pm.addNestedPass<func::FuncOp>(createAttnAbsorbLatentPass());
+    pm.addNestedPass<func::FuncOp>(createAttnDecomposeLatentPass());
     addTileKernels(pm, options);
+  }
   AttnToLinalgPassOptions lowering;
   lowering.accumulate = options.accumulate;
   pm.addNestedPass<func::FuncOp>(createAttnToLinalgPass(lowering));

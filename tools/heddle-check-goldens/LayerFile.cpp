@@ -11,7 +11,8 @@
 //   steps         input.x_decode by tokens     output.y_decode, output.CACHE_final
 //
 // The steps follow both. Caches begin with zeros. Those of a growing layer have
-// their tokens in dimension 1, and no _split and _final.
+// their tokens in dimension 1, and no _split and _final; output.CACHE_half_order is
+// the same with even channels before odd ones.
 //
 // The types that depend on --dtype are those of the lines that begin with `!`: in
 // these, f32 becomes the type in question.
@@ -90,6 +91,18 @@ Status LayerFile::readGraph() {
   return {};
 }
 
+/// Rows whose even channels come before the odd ones.
+static Tensor inHalfOrder(const TensorView &rows) {
+  Tensor ordered = std::move(*Tensor::copyOf(rows));
+  size_t size = dtypeSize(rows.dtype), width = size_t(rows.shape.back());
+  for (size_t element = 0; element < size_t(rows.count()); ++element) {
+    size_t channel = element % width, place = channel / 2 + channel % 2 * (width / 2);
+    std::memcpy(ordered.data() + (element - channel + place) * size, rows.data + element * size,
+                size);
+  }
+  return ordered;
+}
+
 /// Every weight has an argument, and every output is one of the entry's or a cache at another time.
 Status LayerFile::checkStrayTensors(const run::Entry &entry) const {
   std::string unknown;
@@ -99,7 +112,7 @@ Status LayerFile::checkStrayTensors(const run::Entry &entry) const {
       continue;
     if (rest.consume_front("output."))
       (void)(rest.consume_back("_split") || rest.consume_back("_final") ||
-             rest.consume_back("_decode"));
+             rest.consume_back("_decode") || rest.consume_back("_half_order"));
     else
       rest.consume_front("weight.");
     if (!entry.find(rest.str()))
@@ -174,6 +187,9 @@ void LayerFile::compareCaches(const std::string &way, const std::string &suffix)
     std::string output = "output." + name + (grows(name) ? "" : suffix);
     if (const TensorView *expected = find(output))
       report.compare(way + " " + output, cache.view(), *expected, limit());
+    if (const TensorView *expected = find(output + "_half_order"))
+      report.compare(way + " " + output + "_half_order", inHalfOrder(cache.view()).view(),
+                     *expected, limit());
   }
 }
 

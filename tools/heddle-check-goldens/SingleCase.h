@@ -71,6 +71,7 @@ void addDecayGates(SingleCase &file);
 void addNorms(SingleCase &file);
 void addAppends(SingleCase &file);
 void addRouter(SingleCase &file);
+void addLatentAttention(SingleCase &file);
 
 } // namespace heddle::goldens
 

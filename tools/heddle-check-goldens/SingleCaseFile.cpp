@@ -119,6 +119,7 @@ void checkSingleCaseFile(const SafetensorsFile &file, Session &session, Report &
       {"norms", addNorms},
       {"kv_append", addAppends},
       {"router_", addRouter},
+      {"mla_op", addLatentAttention},
   };
   SingleCase single(file, session.type);
   auto kind = llvm::find_if(kinds, [&](const auto &each) {

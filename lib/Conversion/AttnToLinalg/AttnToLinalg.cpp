@@ -1,5 +1,6 @@
 //===- AttnToLinalg.cpp - the pass attn-to-linalg -------------------------===//
 
+#include "LatentAttention.h"
 #include "LinearAttentionParts.h"
 #include "Patterns.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -19,6 +20,8 @@ void populateAttnToLinalgPatterns(RewritePatternSet &patterns, AccumulateType ac
   populateCacheToLinalg(patterns, accumulate);
   populateDecayGateToLinalg(patterns, accumulate);
   populateExpertsToLinalg(patterns, accumulate);
+  populateKeySelectionToLinalg(patterns, accumulate);
+  populateLatentToLinalg(patterns, accumulate);
   populateLinearAttentionToLinalg(patterns, accumulate);
   populateNormToLinalg(patterns, accumulate);
   populatePartialsToLinalg(patterns, accumulate);
@@ -48,6 +51,8 @@ LogicalResult verifyInput(Operation *root) {
       isLowered = succeeded(verifyStaticHeads(attention));
     else if (auto linear = dyn_cast<attn::LinearAttentionOp>(op))
       isLowered = succeeded(heddle::verifyStaticHeads(linear));
+    else if (auto latent = dyn_cast<attn::LatentAttentionOp>(op))
+      isLowered = succeeded(verifyStaticExtents(latent));
     return isLowered ? WalkResult::advance() : WalkResult::interrupt();
   });
   return failure(result.wasInterrupted());

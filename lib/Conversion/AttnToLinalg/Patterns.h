@@ -37,6 +37,8 @@ void populateAttentionToLinalg(mlir::RewritePatternSet &patterns, AccumulateType
 void populateCacheToLinalg(mlir::RewritePatternSet &patterns, AccumulateType accumulate);
 void populateDecayGateToLinalg(mlir::RewritePatternSet &patterns, AccumulateType accumulate);
 void populateExpertsToLinalg(mlir::RewritePatternSet &patterns, AccumulateType accumulate);
+void populateKeySelectionToLinalg(mlir::RewritePatternSet &patterns, AccumulateType accumulate);
+void populateLatentToLinalg(mlir::RewritePatternSet &patterns, AccumulateType accumulate);
 void populateLinearAttentionToLinalg(mlir::RewritePatternSet &patterns, AccumulateType accumulate);
 void populateNormToLinalg(mlir::RewritePatternSet &patterns, AccumulateType accumulate);
 void populatePartialsToLinalg(mlir::RewritePatternSet &patterns, AccumulateType accumulate);

@@ -15,6 +15,9 @@ namespace heddle {
 /// Type of the arithmetic inside an operation, for data of at most 32 bits.
 enum class AccumulateType { F32, F64 };
 
+/// Who says whether latent attention is expanded or absorbed: its cost, or one of the two for all.
+enum class LatentFormChoice { Cost, Expanded, Absorbed };
+
 #define GEN_PASS_DECL
 #include "heddle/Conversion/AttnToLinalg/Passes.h.inc"
 

@@ -116,4 +116,90 @@ def AttnChunkLinearPass : Pass<"attn-chunk-linear"> {
   ];
 }
 
+def AttnAbsorbLatentPass : Pass<"attn-absorb-latent"> {
+  let summary = "Choose the form of latent attention: expanded or absorbed";
+  let description = [{
+    Sets `expanded` or `absorbed` of each `attn.latent_attention`. `form=absorbed` turns all into the
+    absorbed form, and `form=expanded` back. `form=cost` decides for those
+    without one which costs fewer multiplications, with R latent channels, N and V channels
+    of keys and values that are projected from them, P of rope:
+
+        expanded   Lk R (N + V) + Lq Lk (N + V + P)
+        absorbed   Lq R (N + V) + Lq Lk (2 R + P)
+
+    With many keys the absorbed form is cheaper below Lq = R (N + V) / (2 R - N - V)
+    queries: 171 with the extents of DeepSeek-V3. So a step of decoding is absorbed,
+    and a long prompt is expanded. With index lists each query has keys of its own, and Lq
+    counts as 1. Where a type does not tell Lq or Lk, `queries` and `keys` do.
+
+    How queries come about, through a latent of their own or not, makes no difference.
+
+    Input and output: attn operations on tensors; for `form=cost` all extents of
+    `attn.latent_attention` but B, Lq, Lk and K are static.
+
+    Example: one query and 4096 keys.
+
+    ```mlir
+    %o = attn.latent_attention %q, %c, %up {causal}
+        : (tensor<1x1x16x128xf16>, tensor<1x4096x512xf16>, tensor<4096x512xf16>) -> tensor<1x1x16x128xf16>
+    ```
+    becomes
+    ```mlir
+    %o = attn.latent_attention %q, %c, %up {absorbed, causal} : ...
+    ```
+  }];
+  let options = [
+    Option<"form", "form", "::heddle::LatentFormChoice", "::heddle::LatentFormChoice::Cost",
+           "The form of all operations, or the cheaper one for each",
+           [{::llvm::cl::values(
+               clEnumValN(::heddle::LatentFormChoice::Cost, "cost", "the cheaper one, where none is set"),
+               clEnumValN(::heddle::LatentFormChoice::Expanded, "expanded", "keys and values of all heads"),
+               clEnumValN(::heddle::LatentFormChoice::Absorbed, "absorbed", "queries as wide as latents"))}]>,
+    Option<"queries", "queries", "int64_t", "512", "Queries of a call where types don't tell, at least 1">,
+    Option<"keys", "keys", "int64_t", "4096", "Keys of a call where types don't tell, at least 1">,
+  ];
+  let statistics = [Statistic<"numAbsorbed", "absorbed", "Operations in the absorbed form">,
+                    Statistic<"numExpanded", "expanded", "Operations in the expanded form">];
+}
+
+def AttnDecomposeLatentPass : Pass<"attn-decompose-latent"> {
+  let summary = "Turn latent attention into projections and softmax attention";
+  let description = [{
+    Replaces each `attn.latent_attention` by products with W_UK and W_UV and one
+    `attn.attention`, for which there are kernels, in the order that `absorbed` or `expanded`
+    says, or else expanded. The absorbed form has one key head of width R + P, whose values are the
+    first R channels of its keys: it reads a cache of [latent | rope key] rows where it
+    lies; from a latent and rope keys of their own it makes such rows first.
+
+    With index lists it becomes a loop over queries, each of which attends to copies of
+    the rows that it chose.
+
+    Input: attn operations on tensors, all extents of `attn.latent_attention` but B,
+    Lq, Lk and K static. Output: no `attn.latent_attention`; `attn.require` and `attn.require_range`
+    state which extents are equal, and the range of indices.
+
+    Example:
+
+    ```mlir
+    %o = attn.latent_attention %q, %c, %up {absorbed, causal}
+        : (tensor<?x1x4x32xf32>, tensor<?x?x64xf32>, tensor<224x64xf32>) -> tensor<?x1x4x24xf32>
+    ```
+    becomes
+    ```mlir
+    %heads = tensor.expand_shape %up [[0, 1], [2]] output_shape [4, 56, 64] : tensor<224x64xf32> into tensor<4x56x64xf32>
+    %uk = tensor.extract_slice %heads[0, 0, 0] [4, 32, 64] [1, 1, 1] : ...
+    %query = linalg.contract ... ins(%q, %uk : ...) outs(%zeros : tensor<?x1x4x64xf32>)
+    %key = tensor.expand_shape %c [[0], [1, 2], [3]] ... into tensor<?x?x1x64xf32>
+    %context = attn.attention %query, %key, %key {causal, scale = 0.17677669529663687 : f64} : ...
+    %uv = tensor.extract_slice %heads[0, 32, 0] [4, 24, 64] [1, 1, 1] : ...
+    %o = linalg.contract ... ins(%context, %uv : ...) outs(%zeros : tensor<?x1x4x24xf32>)
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect",
+    "::heddle::attn::AttnDialect"
+  ];
+}
+
 #endif // HEDDLE_CONVERSION_ATTN_TO_LINALG_PASSES_TD
