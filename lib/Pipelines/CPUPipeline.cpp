@@ -115,7 +115,7 @@ void buildKernelsToLLVMPipeline(OpPassManager &pm, const KernelsToLLVMPipelineOp
     return pm.addPass(std::make_unique<UnknownVariantPass>(options.variant));
   pm.addNestedPass<tile::KernelOp>(createTileRowsToLanesPass({variant->lanes}));
   pm.addPass(createConvertTileToVectorPass(
-      {variant->lanes, variant->rows, variant->vectors, variant->bf16Pairs}));
+      {variant->lanes, variant->rows, variant->vectors, variant->bf16Pairs, variant->amx}));
   ConvertContractionToVectorPassOptions contraction;
   contraction.lanes = variant->lanes;
   contraction.rows = variant->rows;

@@ -4,6 +4,7 @@
 
 #include "TileLowering.h"
 
+#include "mlir/Dialect/AMX/AMXDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -29,6 +30,10 @@ struct ConvertTileToVectorPass : impl::ConvertTileToVectorPassBase<ConvertTileTo
     if (bf16Pairs && lanes != 16) {
       getOperation().emitError() << "option 'bf16-pairs' needs 16 lanes, there are "
                                  << lanes.getValue();
+      return signalPassFailure();
+    }
+    if (amx && !bf16Pairs) {
+      getOperation().emitError() << "option 'amx' needs 'bf16-pairs'";
       return signalPassFailure();
     }
     SmallVector<tile::LaunchOp> launches;
@@ -83,7 +88,7 @@ private:
       Value rest = math.floorDiv(program, grid[0]);
       Value ids[] = {math.rem(program, grid[0]), math.rem(rest, grid[1]),
                      math.floorDiv(rest, grid[1])};
-      TileLowering lowering(b, TileTarget{lanes, rows, vectors, bf16Pairs}, task);
+      TileLowering lowering(b, TileTarget{lanes, rows, vectors, bf16Pairs, amx}, task);
       lowering.setGrid(ids, grid);
       Block &body = kernel.getBody().front();
       for (auto [from, to] :

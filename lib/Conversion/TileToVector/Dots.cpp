@@ -4,7 +4,8 @@
 // virtual, and keeps its sums in loop-carried vectors over the whole of K: `vectors` loads of b and `rows` broadcast scalars of a feed
 // rows * vectors multiply-adds. Columns of tiles are the outer loop, so that a panel of b stays in the L1 cache.
 //
-// Products of few rows have forms of their own in FewRowDots.cpp, products of bf16 by pairs in PairDots.cpp.
+// Products of few rows have forms of their own in FewRowDots.cpp, products of bf16 by pairs in PairDots.cpp, by matrix tiles in
+// MatrixTileDots.cpp.
 //
 //===----------------------------------------------------------------------===//
 
@@ -52,9 +53,11 @@ LogicalResult TileLowering::lowerDot(tile::DotOp op) {
     return dotForm(op), success();
 
   bool inPairs = op.getType().getDimSize(0) <= fewRows && !op.getTransposeB() && takesPairs(op);
-  bool isPaired = takesPairTiles(op);
+  bool isPaired = takesPairTiles(op), isTiled = takesMatrixTiles(op);
   Value a;
-  if (!inPairs)
+  if (isTiled)
+    a = leftTiles(op);
+  else if (!inPairs)
     a = isPaired ? leftPairs(op) : bufferOf(op.getA());
   Value panel = op.getB();
   if (isPaired) {
@@ -79,6 +82,8 @@ LogicalResult TileLowering::lowerDot(tile::DotOp op) {
 
   if (inPairs)
     return pairForm(op, dest), success();
+  if (isTiled)
+    return multiplyTiles(op, a, panel, dest), success();
 
   TileShape shape = shapeOf(op.getType());
   int64_t lanes = target.lanes;

@@ -52,9 +52,21 @@ Value TileLowering::interleaveRounded(Value low, Value high) {
   return vector::BitCastOp::create(b, vectorOf(b.getI32Type()), shuffled);
 }
 
+/// Zeros in all rows of a buffer from `first` on.
+void TileLowering::zeroRows(Value buffer, int64_t first) {
+  auto type = cast<MemRefType>(buffer.getType());
+  VectorType vectorType = vectorOf(type.getElementType());
+  Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(vectorType));
+  for (int64_t row = first; row < type.getDimSize(0); ++row)
+    eachVector(type.getDimSize(1), {}, [&](Value column, int64_t, MutableArrayRef<Value>) {
+      vector::StoreOp::create(b, zeros, buffer, ValueRange{math.constant(row), column});
+    });
+}
+
 /// Rows 2i and 2i + 1 of a tile of bf16, interleaved.
 void TileLowering::packRows(Value tile, Value pairs) {
   TileShape shape = shapeOf(tileType(tile));
+  zeroRows(pairs, shape.rows / 2);
   auto rounding = tile.getDefiningOp<arith::TruncFOp>();
   bool rounds =
       rounding && isVirtual(tile) && getElementTypeOrSelf(rounding.getIn().getType()).isF32();
@@ -75,7 +87,7 @@ Value TileLowering::pairsOf(Value tile, Block *user) {
   if (Value known = packedRows.lookup(tile))
     return known;
   RankedTensorType type = tileType(tile);
-  TileShape shape{type.getDimSize(0) / 2, type.getDimSize(1)};
+  TileShape shape{pairRows(type.getDimSize(0)), type.getDimSize(1)};
   Operation *loop = nullptr;
   for (Block *block = user; block != tile.getParentBlock();
        block = block->getParentOp()->getBlock())
@@ -104,7 +116,8 @@ Value TileLowering::rightPairs(tile::DotOp op) {
   TileShape shape{type.getDimSize(0), type.getDimSize(1)};
   Value transposed = temporary({shape.columns, shape.rows}, type.getElementType());
   transposeInto(from, shape, transposed);
-  Value pairs = temporary({shape.columns / 2, shape.rows}, b.getI32Type());
+  Value pairs = temporary({pairRows(shape.columns), shape.rows}, b.getI32Type());
+  zeroRows(pairs, shape.columns / 2);
   buildFor(b, math.constant(0), math.constant(shape.columns / 2), math.constant(1),
            [&](Value pair) {
              Value row = math.mul(pair, math.constant(2));

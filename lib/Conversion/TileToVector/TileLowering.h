@@ -19,6 +19,7 @@ namespace heddle {
 struct TileTarget {
   int64_t lanes, rows, vectors;
   bool bf16Pairs = false; ///< multiplies vectors of bf16 in pairs, 16 lanes
+  bool amx = false;       ///< multiplies matrix tiles of bf16, as it does pairs
 };
 
 /// A vector of a tile: `valid` of its lanes, starting at a row and column, are inside of the tile.
@@ -145,11 +146,19 @@ private:
   mlir::Value rightPairs(tile::DotOp op);
   mlir::Value pairsOf(mlir::Value tile, mlir::Block *user);
   void packRows(mlir::Value tile, mlir::Value pairs);
+  void zeroRows(mlir::Value buffer, int64_t first);
   mlir::Value interleave(mlir::Value low, mlir::Value high);
   mlir::Value interleaveRounded(mlir::Value low, mlir::Value high);
   mlir::Value broadcastPair(mlir::Value left, mlir::Value row, mlir::Value pair);
   /// A vector of 32-bit pairs as one of bf16.
   mlir::Value asPairs(mlir::Value vector);
+
+  // MatrixTileDots.cpp
+  /// Whether a product of bf16 takes matrix tiles.
+  bool takesMatrixTiles(tile::DotOp op);
+  int64_t pairRows(int64_t depth);
+  mlir::Value leftTiles(tile::DotOp op);
+  void multiplyTiles(tile::DotOp op, mlir::Value left, mlir::Value pairs, mlir::Value dest);
 
   // Elementwise.cpp
   mlir::Value eval(mlir::Value tile, TilePoint &point);

@@ -43,7 +43,7 @@ def ConvertTileToVectorPass : Pass<"convert-tile-to-vector", "mlir::ModuleOp"> {
     * f16 and bf16 tiles are kept as f32, rounded where the IR rounds. `tile.dot` is a register tile of `rows` x `vectors` vectors
       with loop-carried accumulators; an operand b that is transposed goes through a panel.
     * With `bf16-pairs`, bf16 tiles stay bf16, and a `tile.dot` of them over an even depth adds two products to a lane at once, from rows
-      that are interleaved in pairs.
+      that are interleaved in pairs. With `amx`, those of whole matrix tiles of 16 x 16 sums are 2 x 2 of them at a time.
     * A `tile.dot` of at most 8 rows uses b where it lies, if its load has no padding and no other use.
     * Loads and stores of vectors where the memory is contiguous along the columns, of scalars otherwise. `ahead` of a load becomes
       `memref.prefetch` to the second-level cache, a cache line at a time.
@@ -73,14 +73,15 @@ def ConvertTileToVectorPass : Pass<"convert-tile-to-vector", "mlir::ModuleOp"> {
     Option<"rows", "rows", "int64_t", "12", "rows of a register tile">,
     Option<"vectors", "vectors", "int64_t", "2", "vectors that a row of a register tile holds">,
     Option<"bf16Pairs", "bf16-pairs", "bool", "false", "multiply bf16 in pairs, as AVX512-BF16 does; for 16 lanes">,
+    Option<"amx", "amx", "bool", "false", "multiply bf16 by matrix tiles (AMX-BF16); needs bf16-pairs">,
   ];
   let statistics = [
     Statistic<"numKernels", "num-kernels", "Kernels lowered">,
     Statistic<"stackBytes", "stack-bytes", "Bytes of tile buffers">,
   ];
   let dependentDialects = [
-    "mlir::arith::ArithDialect", "mlir::func::FuncDialect", "mlir::LLVM::LLVMDialect", "mlir::memref::MemRefDialect",
-    "mlir::scf::SCFDialect", "mlir::vector::VectorDialect"
+    "mlir::amx::AMXDialect", "mlir::arith::ArithDialect", "mlir::func::FuncDialect", "mlir::LLVM::LLVMDialect",
+    "mlir::memref::MemRefDialect", "mlir::scf::SCFDialect", "mlir::vector::VectorDialect"
   ];
 }
 
