@@ -88,9 +88,8 @@ void TileLowering::multiplyTiles(tile::DotOp op, Value left, Value pairs, Value 
     };
     SmallVector<Value> sums;
     for (int64_t i = 0; i < rows * columns; ++i)
-      sums.push_back(startsFromZero
-                         ? Value(amx::TileZeroOp::create(b, sumType))
-                         : Value(amx::TileLoadOp::create(b, sumType, dest, place(i))));
+      sums.push_back(startsFromZero ? Value(amx::TileZeroOp::create(b, sumType))
+                                    : Value(amx::TileLoadOp::create(b, sumType, dest, place(i))));
     auto loop =
         scf::ForOp::create(b, math.constant(0), math.constant(steps), math.constant(1), sums);
     {
@@ -107,8 +106,8 @@ void TileLowering::multiplyTiles(tile::DotOp op, Value left, Value pairs, Value 
             b, factorType, pairs,
             ValueRange{math.mul(step, math.constant(tileRows)), offset(column, c)}));
       for (auto [i, sum] : llvm::enumerate(loop.getRegionIterArgs()))
-        next.push_back(amx::TileMulFOp::create(b, sumType, lefts[i / columns], rights[i % columns],
-                                               sum));
+        next.push_back(
+            amx::TileMulFOp::create(b, sumType, lefts[i / columns], rights[i % columns], sum));
       scf::YieldOp::create(b, next);
     }
     for (auto [i, sum] : llvm::enumerate(loop.getResults()))

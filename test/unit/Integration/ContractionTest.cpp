@@ -44,23 +44,12 @@ std::string entryText(const Shape &shape, DType type) {
          "  return %y : tensor<?x" + n + "xf32>\n}\n";
 }
 
-/// The variants of this machine, and tiles, emulated where vectors of pairs are there.
-std::vector<std::string> variants(DType type) {
-  std::vector<std::string> names = hostVariants();
-  bool hasPairs = std::find(names.begin(), names.end(), "avx512bf16") != names.end();
-  if (type == DType::BF16 && hasPairs)
-    names.push_back("avx512amx-emulated");
-  else if (type == DType::BF16)
-    std::printf("not tested: emulated AMX, which needs a CPU with avx512_bf16\n");
-  return names;
-}
-
 class Contractions : public testing::TestWithParam<DType> {};
 
 } // namespace
 
 TEST_P(Contractions, AnyShapeAndThreads) {
-  for (const std::string &variant : variants(GetParam())) {
+  for (const std::string &variant : GetParam() == DType::BF16 ? testedVariants() : hostVariants()) {
     Program program;
     for (const Shape &shape : shapes)
       program.add(entryText(shape, GetParam()));

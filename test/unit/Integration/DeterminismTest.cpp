@@ -19,7 +19,7 @@ void expectSameBits(const AttentionSpec &spec, const std::vector<AttentionExtent
                     int64_t seed, const std::vector<int32_t> &threads) {
   AttentionSpec half = spec;
   half.type = DType::BF16;
-  for (const std::string &variant : hostVariants()) {
+  for (const std::string &variant : testedVariants()) {
     Program program;
     program.add(spec.entry("f32"));
     program.add(half.entry("bf16"));
@@ -94,7 +94,7 @@ static std::string projectionText(const std::string &type, int64_t outputs, int6
 // From one row to many, and neither extent a multiple of a register tile.
 TEST(Determinism, ProjectionsWithAnyNumberOfThreads) {
   constexpr int64_t outputs = 331, inputs = 517;
-  for (const std::string &variant : hostVariants()) {
+  for (const std::string &variant : testedVariants()) {
     Program program;
     program.add(projectionText("f32", outputs, inputs));
     program.add(projectionText("bf16", outputs, inputs));

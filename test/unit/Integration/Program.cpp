@@ -35,6 +35,19 @@ const std::vector<std::string> &hostVariants() {
   return names;
 }
 
+const std::vector<std::string> &testedVariants() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> tested = hostVariants();
+    const CPUVariant *emulated = lookupCPUVariant("avx512amx-emulated");
+    if (goldens::isSupportedByHost(*emulated))
+      tested.insert(std::prev(tested.end()), emulated->name.str());
+    else
+      std::printf("not tested: emulated AMX, which needs a CPU with avx512_bf16\n");
+    return tested;
+  }();
+  return names;
+}
+
 bool Way::isSimulated() const { return !lookupCPUVariant(target); }
 
 std::string Way::text() const {
@@ -56,6 +69,17 @@ std::string Way::text() const {
 
 const std::vector<Way> &kernelWays() {
   static const std::vector<Way> ways = {Way(), "sim-sm_80"};
+  return ways;
+}
+
+const std::vector<Way> &maskWays() {
+  static const std::vector<Way> ways = [] {
+    std::vector<Way> list = kernelWays();
+    for (const std::string &variant : testedVariants())
+      if (!llvm::is_contained(hostVariants(), variant))
+        list.push_back(variant);
+    return list;
+  }();
   return ways;
 }
 

@@ -19,6 +19,9 @@ namespace heddle::test {
 /// The CPU variants that this machine can run, the best one last. Prints which it can't.
 const std::vector<std::string> &hostVariants();
 
+/// The same, and in front of the best one the code of avx512amx with emulated tiles, if this machine can run that.
+const std::vector<std::string> &testedVariants();
+
 /// One way to compile a program.
 struct Way {
   /// A CPU variant, by default the best of this machine, or a simulated target such as "sim-sm_80".
@@ -42,6 +45,9 @@ inline void PrintTo(const Way &way, std::ostream *os) { *os << way.text(); }
 
 /// Tile kernels on the best CPU variant of this machine, and as GPU kernels in the simulator.
 const std::vector<Way> &kernelWays();
+
+/// kernelWays, and with emulated matrix tiles.
+const std::vector<Way> &maskWays();
 
 /// Tile kernels on every CPU variant of this machine.
 const std::vector<Way> &cpuWays();
@@ -118,7 +124,7 @@ private:
   static inline std::map<std::string, bool> isCompiled;
 };
 
-/// `ways` is kernelWays, cpuWays or graphWays.
+/// `ways` is kernelWays, maskWays, cpuWays or graphWays.
 #define HEDDLE_TEST_EACH_WAY(Suite, ways)                                                          \
   INSTANTIATE_TEST_SUITE_P(Ways, Suite, testing::ValuesIn(ways()), nameOfWay)
 
