@@ -5,7 +5,7 @@
 // CHECK: target cpu
 // CHECK-NEXT: entry attend at B=1, L=512, S=1024
 // CHECK-NEXT: kernel {{ *}}ops {{ *}}grid {{ *}}launches {{ *}}programs {{ *}}tile {{ *}}in {{ *}}out {{ *}}matrix FLOP {{ *}}other FLOP {{ *}}FLOP/B
-// CHECK-NEXT: attention {{ *}}attn.attention {{ *}}ceildiv(L, 32) * B * 2 {{ *}}1 {{ *}}32 {{ *}}32x64 {{ *}}[[IN:[0-9.]+ MiB]] {{ *}}256 KiB {{.*}}
+// CHECK-NEXT: attention {{ *}}attn.attention {{ *}}ceildiv(L, 32) * B * 2 {{ *}}1 {{ *}}32 {{ *}}32x128 {{ *}}[[IN:[0-9.]+ MiB]] {{ *}}256 KiB {{.*}}
 // CHECK-NEXT: entry twice at N=1000000
 // CHECK-NEXT: kernel
 // CHECK-NEXT: kernel_{{.*}} arith.addf {{ *}}- {{ *}}1 {{ *}}1 {{ *}}- {{ *}}3.81 MiB {{ *}}3.81 MiB {{ *}}0 {{ *}}1.00 M {{ *}}0.12

@@ -19,8 +19,10 @@ struct BlockSizes {
 };
 } // namespace
 
-/// On CPUs all tiles of a program are on its stack as f32, and have to stay within a second-level cache of 512 KB.
-constexpr BlockSizes cpuBlocks[] = {{256, 64, 64}, {512, 32, 64}, {largestHeadDim, 32, 32}};
+/// On CPUs all tiles of a program are on its stack as f32, and have to stay within a second-level cache of 512 KB. Where 16-bit types are
+/// multiplied faster than f32, each block of keys is a larger part of what it costs to load, decay and store the accumulator.
+constexpr BlockSizes cpuBlocks[] = {
+    {128, 64, 128, 0, 16}, {256, 64, 64}, {512, 32, 64}, {largestHeadDim, 32, 32}};
 
 /// On CPUs, heads of a group share the keys and values that a program loads. So it can have fewer queries of each, of which fewer wait
 /// at the diagonal for the last one.

@@ -111,10 +111,6 @@ void TileLowering::pairTile(tile::DotOp op, Value pairs, Value dest, int64_t col
       TilePoint point{at[0], at[1], std::min(lanes, valid[v / 2] - v % 2 * lanes)};
       sums.push_back(eval(op.getAcc(), point));
     }
-  SmallVector<int64_t> interleaved[2];
-  for (int64_t half : {0, 1})
-    for (int64_t i = 0; i < lanes; ++i)
-      interleaved[half].append({half * lanes + i, (2 + half) * lanes + i});
 
   auto step = [&](Value pair, int64_t rowsOfB, SmallVectorImpl<Value> &partial) {
     SmallVector<Value> columns;
@@ -135,7 +131,7 @@ void TileLowering::pairTile(tile::DotOp op, Value pairs, Value dest, int64_t col
       }
       for (int64_t half : {0, 1})
         if (valid[u] > half * lanes)
-          columns.push_back(vector::ShuffleOp::create(b, loaded[0], loaded[1], interleaved[half]));
+          columns.push_back(interleaveHalves(loaded[0], loaded[1], half));
     }
     for (int64_t r = 0; r < rows; ++r) {
       Value both = memref::LoadOp::create(b, pairs, ValueRange{math.constant(r), pair});

@@ -38,7 +38,15 @@ Value TileLowering::interleave(Value low, Value high) {
   return arith::OrIOp::create(b, bits(low), arith::ShLIOp::create(b, bits(high), sixteen));
 }
 
-/// The same for vectors of f32, which are rounded.
+/// Elements of the first or second halves of two vectors of 2 * lanes, in turns.
+Value TileLowering::interleaveHalves(Value low, Value high, int64_t half) {
+  SmallVector<int64_t> turns;
+  for (int64_t i = 0; i < target.lanes; ++i)
+    turns.append({half * target.lanes + i, (2 + half) * target.lanes + i});
+  return vector::ShuffleOp::create(b, low, high, turns);
+}
+
+/// The same as `interleave` for vectors of f32, which are rounded.
 Value TileLowering::interleaveRounded(Value low, Value high) {
   int64_t lanes = target.lanes;
   Value both = LLVM::CallIntrinsicOp::create(
@@ -70,8 +78,27 @@ void TileLowering::packRows(Value tile, Value pairs) {
   auto rounding = tile.getDefiningOp<arith::TruncFOp>();
   bool rounds =
       rounding && isVirtual(tile) && getElementTypeOrSelf(rounding.getIn().getType()).isF32();
+  bool isWide = !isVirtual(tile) && shape.columns % (2 * target.lanes) == 0;
   buildFor(b, math.constant(0), math.constant(shape.rows / 2), math.constant(1), [&](Value pair) {
     Value row = math.mul(pair, math.constant(2));
+    if (isWide) {
+      auto load = [&](Value at, Value column) {
+        return vector::LoadOp::create(b, pairsType(), buffers.lookup(tile), ValueRange{at, column});
+      };
+      eachVector(
+          shape.columns, {},
+          [&](Value column, int64_t, MutableArrayRef<Value>) {
+            Value low = load(row, column), high = load(math.add(row, math.constant(1)), column);
+            for (int64_t half : {0, 1}) {
+              Value packed = vector::BitCastOp::create(b, vectorOf(b.getI32Type()),
+                                                       interleaveHalves(low, high, half));
+              Value to = math.add(column, math.constant(half * target.lanes));
+              vector::StoreOp::create(b, packed, pairs, ValueRange{pair, to});
+            }
+          },
+          2 * target.lanes);
+      return;
+    }
     eachVector(shape.columns, {}, [&](Value column, int64_t valid, MutableArrayRef<Value>) {
       TilePoint low{row, column, valid}, high{math.add(row, math.constant(1)), column, valid};
       Value packed =

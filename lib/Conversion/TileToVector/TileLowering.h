@@ -148,6 +148,7 @@ private:
   void packRows(mlir::Value tile, mlir::Value pairs);
   void zeroRows(mlir::Value buffer, int64_t first);
   mlir::Value interleave(mlir::Value low, mlir::Value high);
+  mlir::Value interleaveHalves(mlir::Value low, mlir::Value high, int64_t half);
   mlir::Value interleaveRounded(mlir::Value low, mlir::Value high);
   mlir::Value broadcastPair(mlir::Value left, mlir::Value row, mlir::Value pair);
   /// A vector of 32-bit pairs as one of bf16.

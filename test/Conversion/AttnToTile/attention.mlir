@@ -22,20 +22,20 @@ func.func @causal(%q: tensor<?x?x8x64xf16>, %k: tensor<?x?x8x64xf16>, %v: tensor
 
 // CHECK-LABEL: tile.kernel private @attention(
 // CHECK-SAME: %[[Q:[^:]*]]: memref<?x?x?x?xf16, strided<[?, ?, ?, 1], offset: ?>>, %[[K:[^:]*]]: memref<
-// CHECK-SAME: %[[LSE:[a-z0-9]*]]: memref<?x?x?xf32, strided<[?, ?, 1], offset: ?>>) config <block = [64, 64]>
+// CHECK-SAME: %[[LSE:[a-z0-9]*]]: memref<?x?x?xf32, strided<[?, ?, 1], offset: ?>>) config <block = [64, 128]>
 // CHECK-SAME: attributes {heddle.ops = ["attn.attention"], needed_flops = [#tile.products<flops = 224, extents = [0, 2], query = 0, key = 1, right = 0>]} {
 // CHECK-DAG: %[[NONE:.*]] = arith.constant dense<-3.40282347E+38> : tensor<64xf32>
-// CHECK-DAG: %[[FACTOR:.*]] = arith.constant dense<0.180336878> : tensor<64x64xf32>
+// CHECK-DAG: %[[FACTOR:.*]] = arith.constant dense<0.180336878> : tensor<64x128xf32>
 // CHECK: %[[PROGRAM:.*]] = tile.program_id x
 // CHECK: %[[KEYS:.*]] = memref.dim %[[K]], %c1
 // CHECK: memref.subview %[[K]][%{{.*}}, 0, %{{.*}}, 0] [1, %[[KEYS]], 1, 64] [1, 1, 1, 1] : {{.*}} to memref<?x64xf16, strided<[?, 1], offset: ?>>
 // CHECK: %[[QUERIES:.*]] = tile.load %{{.*}} pad(%{{.*}}) : !tile.view<?x64xf16> -> tensor<64x64xf16>
 
 // Blocks that all queries see: no mask, no padding.
-// CHECK: scf.for %[[N:.*]] = %c0 to %[[FULL:.*]] step %c64 iter_args(%[[ACC:.*]] = %{{.*}}, %[[MAX:.*]] = %[[NONE]], %[[SUM:.*]] = %{{.*}})
+// CHECK: scf.for %[[N:.*]] = %c0 to %[[FULL:.*]] step %c128 iter_args(%[[ACC:.*]] = %{{.*}}, %[[MAX:.*]] = %[[NONE]], %[[SUM:.*]] = %{{.*}})
 // CHECK-NOT: pad(
 // CHECK-NOT: tile.iota
-// CHECK:   %[[S:.*]] = tile.dot %[[QUERIES]], %{{.*}} {transpose_b} : tensor<64x64xf16>, tensor<64x64xf16> -> tensor<64x64xf32>
+// CHECK:   %[[S:.*]] = tile.dot %[[QUERIES]], %{{.*}} {transpose_b} : tensor<64x64xf16>, tensor<128x64xf16> -> tensor<64x128xf32>
 // CHECK:   %[[BLOCK_MAX:.*]] = tile.reduce max %[[S]] along 1
 // CHECK:   %[[SCALED:.*]] = arith.mulf %[[BLOCK_MAX]], %{{.*}} : tensor<64xf32>
 // CHECK:   %[[NEW_MAX:.*]] = arith.maximumf %[[MAX]], %[[SCALED]]
@@ -45,8 +45,8 @@ func.func @causal(%q: tensor<?x?x8x64xf16>, %k: tensor<?x?x8x64xf16>, %v: tensor
 // CHECK:   %[[W:.*]] = math.exp2 %[[LOGS]] fastmath<afn>
 // CHECK:   arith.subf %[[MAX]], %[[NEW_MAX]]
 // CHECK:   tile.reduce add %[[W]] along 1
-// CHECK:   %[[ROUNDED:.*]] = arith.truncf %[[W]] : tensor<64x64xf32> to tensor<64x64xf16>
-// CHECK:   tile.dot %[[ROUNDED]], %{{.*}} : tensor<64x64xf16>, tensor<64x48xf16> -> tensor<64x48xf32>
+// CHECK:   %[[ROUNDED:.*]] = arith.truncf %[[W]] : tensor<64x128xf32> to tensor<64x128xf16>
+// CHECK:   tile.dot %[[ROUNDED]], %{{.*}} : tensor<64x128xf16>, tensor<128x48xf16> -> tensor<64x48xf32>
 
 // The others, in smaller blocks.
 // CHECK: scf.for %[[N:.*]] = %[[FULL]] to %{{.*}} step %c32

@@ -5,7 +5,8 @@
 // CHECK-DAG: %[[A:.*]] = memref.alloca() {alignment = 64 : i64} : memref<24x16xbf16>
 // CHECK-DAG: %[[PAIRS:.*]] = memref.alloca() {alignment = 64 : i64} : memref<8x32xi32>
 // CHECK: scf.for %{{.*}} = %c0 to %c8 step %c1
-// CHECK-COUNT-4: arith.extui {{.*}} vector<16xi16> to vector<16xi32>
+// CHECK-COUNT-2: vector.load {{.*}} vector<32xbf16>
+// CHECK-COUNT-2: vector.shuffle {{.*}} : vector<32xbf16>, vector<32xbf16>
 // CHECK: scf.for {{.*}} to %{{.*}} step
 // CHECK: %{{.*}}:24 = scf.for %[[K:.*]] = %c0 to %c8 step %c2 iter_args
 // CHECK: vector.load %[[PAIRS]][%[[K]], %c0] : memref<8x32xi32>, vector<16xi32>
