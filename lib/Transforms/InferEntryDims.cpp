@@ -85,10 +85,10 @@ private:
         if (failed(isString(name, "argument", i, function.getArgAttr(i, name))))
           return failure();
       auto role = function.getArgAttrOfType<StringAttr>(i, roleAttr);
-      if (role && !llvm::is_contained({"input", "weight", "cache"}, role.getValue()))
+      if (role && !llvm::is_contained({"input", "weight", "cache", "state"}, role.getValue()))
         return function.emitError() << "entry '" << function.getName() << "' argument " << i
                                     << " has the unknown heddle.role '" << role.getValue()
-                                    << "'; known are input, weight, cache";
+                                    << "'; known are input, weight, cache, state";
     }
     for (unsigned i = 0; i < function.getNumResults(); ++i)
       for (StringRef name : {nameAttr, updatesAttr})

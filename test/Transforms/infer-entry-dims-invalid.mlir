@@ -52,7 +52,7 @@ func.func @f(%x: tensor<4xf32>) -> (tensor<4xf32> {heddle.updates}) {
 
 // -----
 
-// expected-error @+1 {{entry 'f' argument 0 has the unknown heddle.role 'weights'; known are input, weight, cache}}
+// expected-error @+1 {{entry 'f' argument 0 has the unknown heddle.role 'weights'; known are input, weight, cache, state}}
 func.func @f(%x: tensor<4xf32> {heddle.role = "weights"}) {
   return
 }

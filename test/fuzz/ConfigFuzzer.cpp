@@ -1,7 +1,7 @@
 //===- ConfigFuzzer.cpp - libFuzzer target of the config.json reader ------===//
 //
 // Any text must give a config or an error, and a config must be one that the
-// rest of the importer can take: tensors with a size, layers with a window.
+// rest of the importer can take: tensors with a size, a description of each layer.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,8 +20,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     std::abort();
   if (!config)
     return 0;
-  if (config->layerWindow.size() != static_cast<size_t>(config->numLayers) ||
-      config->numHeads % config->numKeyValueHeads != 0 || config->headDim % 2 != 0)
+  if (config->layers.size() != static_cast<size_t>(config->numLayers) ||
+      config->numHeads % config->numKeyValueHeads != 0)
     std::abort();
   for (const WeightDemand &demand : blockDemands(*config, config->numLayers - 1))
     for (int64_t extent : demand.shape)

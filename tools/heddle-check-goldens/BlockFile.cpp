@@ -1,8 +1,8 @@
 //===- BlockFile.cpp - checks one or more Transformer blocks --------------===//
 //
-// Every layer of the file is imported as a block and run three ways: all rows
-// in one call; the prompt, then one row at a time; the prompt in chunks, then
-// one row at a time. Layer N + 1 reads what layer N gave. The caches are longer
+// Every layer of the file is imported as a block and run up to three ways: all
+// rows in one call; the prompt, then one row at a time, if there are any; the
+// prompt in chunks, then one row at a time, unless `chunks` is null. Layer N + 1 reads what layer N gave. The caches are longer
 // than the sequence; the rows behind it hold NaN and must stay as they are.
 //
 //===----------------------------------------------------------------------===//
@@ -92,7 +92,14 @@ Status BlockFile::readMetadata() {
   layers = int64_t(layerList->size());
   rows = prefill + decode;
 
-  Schedule steps{"steps", {prefill}}, chunked{"chunks", {}};
+  schedules = {{"one call", {rows}}};
+  if (decode > 0) {
+    schedules.push_back({"steps", {prefill}});
+    schedules.back().calls.insert(schedules.back().calls.end(), size_t(decode), 1);
+  }
+  if (chunks->is_null())
+    return {};
+  Schedule chunked{"chunks", {}};
   int64_t sum = 0;
   for (const json &chunk : *chunks) {
     if (!chunk.is_number_integer())
@@ -102,9 +109,8 @@ Status BlockFile::readMetadata() {
   }
   if (sum != prefill)
     return Failure{"metadata 'chunks' does not add up to 'prefill'"};
-  steps.calls.insert(steps.calls.end(), size_t(decode), 1);
   chunked.calls.insert(chunked.calls.end(), size_t(decode), 1);
-  schedules = {{"one call", {rows}}, steps, chunked};
+  schedules.push_back(chunked);
   return {};
 }
 

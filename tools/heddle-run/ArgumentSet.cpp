@@ -133,8 +133,8 @@ Status ArgumentSet::allocateSlot(Slot &target) {
   Result<Tensor> tensor = Tensor::zeros(target.argument->dtype, *shape);
   if (!tensor)
     return Failure{"argument '" + target.argument->name + "': " + tensor.error()};
-  // All bits set is NaN in every floating-point type.
-  if (isFloat(tensor->dtype()))
+  // All bits set is NaN in every floating-point type. States begin with zeros.
+  if (isFloat(tensor->dtype()) && !target.argument->isState())
     std::memset(tensor->data(), 0xff, tensor->bytes());
   target.owned = std::move(*tensor);
   target.shape = std::move(*shape);

@@ -20,12 +20,14 @@ enum class Kind { Input, Output, InOut };
 struct Argument {
   std::string name;
   Kind kind = Kind::Input;
-  std::string role; // "input", "weight", "cache" or "output"
+  std::string role; // "input", "weight", "cache", "state" or "output"
   DType dtype = DType::F32;
   std::vector<Dim> shape;
 
   bool isWeight() const { return role == "weight"; }
-  bool isCache() const { return role == "cache"; }
+  /// What a call leaves to the next one; a state is zeros before the first.
+  bool isCache() const { return role == "cache" || isState(); }
+  bool isState() const { return role == "state"; }
 };
 
 struct Entry {

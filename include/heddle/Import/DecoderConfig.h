@@ -1,43 +1,19 @@
 //===- DecoderConfig.h - neutral description of a decoder -------*- C++ -*-===//
 //
-// What the importer knows about a dense decoder-only Transformer once the
-// spelling of its config.json and the defaults of its architecture are out of
-// the way. The builder of the IR reads nothing else.
+// What the importer knows about a decoder-only Transformer once the spelling
+// of its config.json and the defaults of its architecture are out of the way:
+// numbers of the whole model, and a description of each layer, which names the
+// tensors it is made of. The table of weights and the builder of the IR read
+// nothing else.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef HEDDLE_IMPORT_DECODERCONFIG_H
 #define HEDDLE_IMPORT_DECODERCONFIG_H
 
-#include "heddle/Analysis/RopeFrequencies.h"
-
-#include <cstdint>
-#include <string>
-#include <variant>
-#include <vector>
+#include "heddle/Import/LayerConfig.h"
 
 namespace heddle {
-
-struct RopeLinearParams {
-  double factor;
-};
-
-struct RopeDynamicParams {
-  double factor;
-  int64_t maxPosition;
-};
-
-/// Rotary embedding of the whole head, half-split pairs.
-struct RopeConfig {
-  double theta = 10000;
-  /// monostate: the frequencies as they are.
-  std::variant<std::monostate, RopeLinearParams, RopeDynamicParams, RopeLlama3Params,
-               RopeYarnParams, RopeLongParams>
-      scaling;
-};
-
-/// Activation of the gated feed-forward layer.
-enum class GatedActivation { SiLU, GeluErf, GeluTanh };
 
 struct DecoderConfig {
   std::string modelType;
@@ -51,19 +27,44 @@ struct DecoderConfig {
   int64_t headDim = 0;
   int64_t maxPosition = 0;
 
-  double rmsNormEps = 0;
-  GatedActivation activation = GatedActivation::SiLU;
+  /// Norms, activation and rotary embedding that layers have unless they say otherwise.
+  NormKind normKind = NormKind::Rms;
+  double normEps = 0;
+  Activation activation = Activation::SiLU;
   RopeConfig rope;
 
-  bool tieWordEmbeddings = false;
-  bool queryKeyValueBias = false;
-  bool attentionOutputBias = false;
-  bool mlpBias = false;
-  /// RMS norm over each head of query and key, before the rotation.
-  bool queryKeyNorm = false;
+  /// Names of tensors: `root` comes before all but the head, and may be absent in a
+  /// checkpoint if `bareNames`. Layer N is "<root><layersName>.N.".
+  std::string root = "model.";
+  bool bareNames = false;
+  std::string layersName = "layers";
+  std::string embeddingName = "embed_tokens.weight";
+  std::string headName = "lm_head.weight";
 
-  /// Per layer: number of keys a query sees including its own, 0 = all of them.
-  std::vector<int64_t> layerWindow;
+  /// Factor on the embedding, in the type that the embedding is stored in.
+  double embeddingScale = 1;
+  /// Learned positions [maxPosition, hidden] that are added to it; empty: none.
+  std::string positionName;
+  std::optional<NormConfig> embeddingNorm;
+  NormConfig finalNorm;
+  bool tieWordEmbeddings = false;
+  /// logits = softcap * tanh(logits / softcap); 0: not capped.
+  double logitsSoftcap = 0;
+
+  /// Tensors of a checkpoint that have no part in the decoder begin or end so.
+  std::vector<std::string> ignoredPrefixes;
+  std::vector<std::string> ignoredSuffixes;
+
+  /// Rows and columns of the blocks in which fp8 weights share a scale; 0: no fp8.
+  int64_t scaleBlockRows = 0;
+  int64_t scaleBlockColumns = 0;
+
+  std::vector<LayerConfig> layers;
+
+  const LayerConfig &layer(int64_t index) const { return layers[static_cast<size_t>(index)]; }
+
+  /// Whether a query may see only keys up to its own, so that tokens can follow.
+  bool isCausal() const;
 };
 
 } // namespace heddle

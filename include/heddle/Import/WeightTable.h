@@ -28,12 +28,14 @@ struct WeightDemand {
   std::vector<int64_t> shape;
 };
 
-/// "model.layers.N."
-std::string layerPrefix(int64_t layer);
+/// "model.layers.N.", by the names of the config.
+std::string layerPrefix(const DecoderConfig &config, int64_t layer);
 
-inline constexpr const char *kEmbeddingName = "model.embed_tokens.weight";
-inline constexpr const char *kFinalNormName = "model.norm.weight";
-inline constexpr const char *kHeadName = "lm_head.weight";
+/// The whole name of a tensor outside the layers: `name` below config.root.
+std::string rootName(const DecoderConfig &config, const std::string &name);
+
+/// If the tensors of a config that allows bare names have no root, takes it away from the config.
+void adaptRoot(DecoderConfig &config, const std::vector<WeightInfo> &available);
 
 /// The tensors of one layer, in the order in which an entry takes them.
 std::vector<WeightDemand> blockDemands(const DecoderConfig &config, int64_t layer);
@@ -50,7 +52,7 @@ std::optional<std::vector<WeightInfo>> matchDecoderWeights(const DecoderConfig &
                                                            const std::vector<WeightInfo> &available,
                                                            ImportMessages &messages);
 
-/// The same for one layer. Tensors outside "model.layers.N." are not looked at.
+/// The same for one layer. Tensors outside layerPrefix() are not looked at.
 std::optional<std::vector<WeightInfo>> matchBlockWeights(const DecoderConfig &config, int64_t layer,
                                                          const std::vector<WeightInfo> &available,
                                                          ImportMessages &messages);

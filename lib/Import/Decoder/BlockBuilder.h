@@ -11,7 +11,7 @@ namespace heddle {
 
 /// What every layer of one call shares.
 struct CallValues {
-  /// First position of each sequence's new tokens, [batch] i32.
+  /// First row of each sequence's new tokens in the caches, [batch] i32.
   mlir::Value start;
   /// Position of each new token, [batch, seq] i32.
   mlir::Value positions;
@@ -21,24 +21,25 @@ struct CallValues {
 
 struct BlockResult {
   mlir::Value hiddenStates;
-  /// Attention after its output projection, before the residual.
+  /// What the mixer of tokens gives after its output projection, before norm and residual.
   mlir::Value attention;
-  mlir::Value keyCache;
-  mlir::Value valueCache;
+  /// In the order of layerCaches.
+  llvm::SmallVector<mlir::Value> caches;
 };
 
 /// Gives the function argument that holds a checkpoint tensor.
 using WeightLookup = llvm::function_ref<mlir::Value(llvm::StringRef name)>;
 
-/// Pre-norm block: x += Attention(norm(x)); x += FeedForward(norm(x)).
-/// `hiddenStates` is [batch, seq, hidden] in the activation type.
+/// One layer: x += norm(Mixer(norm(x))); x += norm(FeedForward(norm(x))), with
+/// the norms that the layer has. `hiddenStates` is [batch, seq, hidden] in the
+/// activation type.
 BlockResult buildBlock(TensorBuilder &tensors, const DecoderConfig &config, int64_t layer,
-                       const CallValues &call, mlir::Value hiddenStates, mlir::Value keyCache,
-                       mlir::Value valueCache, WeightLookup weight);
+                       const CallValues &call, mlir::Value hiddenStates, mlir::ValueRange caches,
+                       WeightLookup weight);
 
-/// RMS norm over the last dimension with the model's epsilon.
-mlir::Value buildRmsNorm(TensorBuilder &tensors, const DecoderConfig &config, mlir::Value x,
-                         mlir::Value weight);
+/// A norm over the last dimension, whose tensors' names begin with `prefix`.
+mlir::Value buildNorm(TensorBuilder &tensors, const NormConfig &norm, mlir::Value x,
+                      const std::string &prefix, WeightLookup weight);
 
 } // namespace heddle
 

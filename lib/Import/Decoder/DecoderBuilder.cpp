@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -18,7 +19,7 @@ using namespace heddle;
 
 void heddle::loadDecoderDialects(MLIRContext &context) {
   context.loadDialect<arith::ArithDialect, attn::AttnDialect, func::FuncDialect,
-                      linalg::LinalgDialect, tensor::TensorDialect>();
+                      linalg::LinalgDialect, math::MathDialect, tensor::TensorDialect>();
 }
 
 static FloatType floatType(MLIRContext *context, DType type) {
@@ -43,6 +44,14 @@ static CallValues callValues(TensorBuilder &tensors, Value start) {
   return {start, tensors.positions(start), tensors.keyValueLengths(start)};
 }
 
+/// The learned rows of the tokens' positions, which have to be in the table.
+static Value positionEmbedding(TensorBuilder &tensors, const CallValues &call, Value table) {
+  int64_t rows = cast<RankedTensorType>(table.getType()).getDimSize(0);
+  attn::RequireRangeOp::create(tensors.builder, tensors.loc, call.positions, tensors.index(0),
+                               tensors.index(rows - 1), tensors.builder.getStringAttr("positions"));
+  return tensors.embedding(call.positions, table);
+}
+
 namespace {
 constexpr int64_t kDynamic = ShapedType::kDynamic;
 
@@ -63,7 +72,9 @@ private:
     return RankedTensorType::get(shape, elementType);
   }
   void addStart(EntryBuilder &entry);
-  void addCache(EntryBuilder &entry, const Twine &name);
+  void addCaches(EntryBuilder &entry, int64_t layer, const Twine &suffix);
+  void addCacheResults(EntryBuilder &entry, int64_t layer, const Twine &suffix, ValueRange updated);
+  SmallVector<Value> caches(const EntryBuilder &entry, int64_t layer, const Twine &suffix);
   void addWeights(EntryBuilder &entry);
   void setModelAttribute();
 
@@ -113,9 +124,34 @@ void ModuleBuilder::addStart(EntryBuilder &entry) {
   entry.addArgument("start", tensor({kDynamic}, builder.getI32Type()), EntryRole::Input, {"B"});
 }
 
-void ModuleBuilder::addCache(EntryBuilder &entry, const Twine &name) {
-  auto type = tensor({kDynamic, kDynamic, config.numKeyValueHeads, config.headDim}, activationType);
-  entry.addArgument(name.str(), type, EntryRole::Cache, {"B", "C", "", ""});
+void ModuleBuilder::addCaches(EntryBuilder &entry, int64_t layer, const Twine &suffix) {
+  for (const CacheConfig &cache : layerCaches(config.layer(layer))) {
+    SmallVector<int64_t> shape;
+    SmallVector<StringRef> dims;
+    for (int64_t extent : cache.shape) {
+      shape.push_back(extent < 0 ? kDynamic : extent);
+      dims.push_back(extent == kBatchExtent ? "B" : extent == kCapacityExtent ? "C" : "");
+    }
+    Type elementType = cache.isF32 ? builder.getF32Type() : activationType;
+    entry.addArgument((cache.name + suffix).str(), tensor(shape, elementType),
+                      cache.isState ? EntryRole::State : EntryRole::Cache, dims);
+  }
+}
+
+SmallVector<Value> ModuleBuilder::caches(const EntryBuilder &entry, int64_t layer,
+                                         const Twine &suffix) {
+  SmallVector<Value> values;
+  for (const CacheConfig &cache : layerCaches(config.layer(layer)))
+    values.push_back(entry.argument((cache.name + suffix).str()));
+  return values;
+}
+
+void ModuleBuilder::addCacheResults(EntryBuilder &entry, int64_t layer, const Twine &suffix,
+                                    ValueRange updated) {
+  for (auto [cache, value] : llvm::zip_equal(layerCaches(config.layer(layer)), updated)) {
+    std::string name = (cache.name + suffix).str();
+    entry.addResult(name, value, name);
+  }
 }
 
 void ModuleBuilder::addWeights(EntryBuilder &entry) {
@@ -131,10 +167,8 @@ void ModuleBuilder::addDecoderEntry(StringRef symbol, int64_t seq) {
   entry.addArgument("tokens", tensor({kDynamic, seq}, builder.getI64Type()), EntryRole::Input,
                     {"B", seqName});
   addStart(entry);
-  for (int64_t layer = 0; layer < config.numLayers; ++layer) {
-    addCache(entry, "k_cache." + Twine(layer));
-    addCache(entry, "v_cache." + Twine(layer));
-  }
+  for (int64_t layer = 0; layer < config.numLayers; ++layer)
+    addCaches(entry, layer, "." + Twine(layer));
   addWeights(entry);
   entry.open(symbol);
 
@@ -154,26 +188,30 @@ void ModuleBuilder::addDecoderEntry(StringRef symbol, int64_t seq) {
 
   CallValues call = callValues(tensors, entry.argument("start"));
   auto weight = [&](StringRef name) { return entry.argument(name); };
-  Value hidden = tensors.embedding(tokens, weight(kEmbeddingName));
-  SmallVector<std::pair<Value, Value>> caches;
+  Value embedding = weight(rootName(config, config.embeddingName));
+  Value hidden = tensors.embedding(tokens, embedding, config.embeddingScale);
+  if (!config.positionName.empty())
+    hidden = tensors.add(
+        hidden, positionEmbedding(tensors, call, weight(rootName(config, config.positionName))));
+  if (config.embeddingNorm)
+    hidden = buildNorm(tensors, *config.embeddingNorm, hidden, config.root, weight);
+  SmallVector<SmallVector<Value>> updated;
   for (int64_t layer = 0; layer < config.numLayers; ++layer) {
     BlockResult block = buildBlock(tensors, config, layer, call, hidden,
-                                   entry.argument(("k_cache." + Twine(layer)).str()),
-                                   entry.argument(("v_cache." + Twine(layer)).str()), weight);
+                                   caches(entry, layer, "." + Twine(layer)), weight);
     hidden = block.hiddenStates;
-    caches.push_back({block.keyCache, block.valueCache});
+    updated.push_back(std::move(block.caches));
   }
   if (onlyLast)
     hidden = tensors.lastRow(hidden);
-  hidden = buildRmsNorm(tensors, config, hidden, weight(kFinalNormName));
-  Value head = weight(kHeadName);
-  entry.addResult("logits", tensors.linearF32(hidden, head ? head : weight(kEmbeddingName)));
-  for (auto [layer, cache] : llvm::enumerate(caches)) {
-    std::string key = ("k_cache." + Twine(layer)).str();
-    std::string value = ("v_cache." + Twine(layer)).str();
-    entry.addResult(key, cache.first, key);
-    entry.addResult(value, cache.second, value);
-  }
+  hidden = buildNorm(tensors, config.finalNorm, hidden, config.root, weight);
+  Value head = weight(config.headName);
+  Value logits = tensors.linearF32(hidden, head ? head : embedding);
+  if (config.logitsSoftcap != 0)
+    logits = tensors.softcap(logits, config.logitsSoftcap);
+  entry.addResult("logits", logits);
+  for (int64_t layer = 0; layer < config.numLayers; ++layer)
+    addCacheResults(entry, layer, "." + Twine(layer), updated[size_t(layer)]);
   entry.close();
 }
 
@@ -183,20 +221,17 @@ void ModuleBuilder::addBlockEntry(int64_t layer) {
                     tensor({kDynamic, kDynamic, config.hiddenSize}, activationType),
                     EntryRole::Input, {"B", "L", ""});
   addStart(entry);
-  addCache(entry, "k_cache");
-  addCache(entry, "v_cache");
+  addCaches(entry, layer, "");
   addWeights(entry);
   entry.open(options.blockName);
 
   Value hidden = entry.argument("hidden_states");
   TensorBuilder tensors(builder, loc, activationType, hidden);
   CallValues call = callValues(tensors, entry.argument("start"));
-  BlockResult block =
-      buildBlock(tensors, config, layer, call, hidden, entry.argument("k_cache"),
-                 entry.argument("v_cache"), [&](StringRef name) { return entry.argument(name); });
+  BlockResult block = buildBlock(tensors, config, layer, call, hidden, caches(entry, layer, ""),
+                                 [&](StringRef name) { return entry.argument(name); });
   entry.addResult("hidden_states.out", block.hiddenStates);
-  entry.addResult("k_cache", block.keyCache, "k_cache");
-  entry.addResult("v_cache", block.valueCache, "v_cache");
+  addCacheResults(entry, layer, "", block.caches);
   if (options.withAttentionResult)
     entry.addResult("attn", block.attention);
   entry.close();
@@ -208,7 +243,8 @@ OwningOpRef<ModuleOp> heddle::buildDecoderModule(Location loc, const DecoderConf
   loadDecoderDialects(*loc.getContext());
   ModuleBuilder builder(loc, config, weights, options);
   builder.addDecoderEntry("prefill", kDynamic);
-  builder.addDecoderEntry("decode", 1);
+  if (config.isCausal())
+    builder.addDecoderEntry("decode", 1);
   return builder.take();
 }
 

@@ -13,8 +13,9 @@ void EntryBuilder::addArgument(StringRef name, Type type, EntryRole role,
     attrs.append("heddle.dims", builder.getStrArrayAttr(dims));
   if (role == EntryRole::Weight)
     attrs.append("heddle.role", builder.getStringAttr("weight"));
-  if (role == EntryRole::Cache) {
-    attrs.append("heddle.role", builder.getStringAttr("cache"));
+  if (role == EntryRole::Cache || role == EntryRole::State) {
+    attrs.append("heddle.role",
+                 builder.getStringAttr(role == EntryRole::State ? "state" : "cache"));
     attrs.append("bufferization.writable", builder.getBoolAttr(true));
   }
   argumentIndex[name] = argumentTypes.size();

@@ -15,7 +15,7 @@
 
 namespace heddle {
 
-enum class EntryRole { Input, Weight, Cache };
+enum class EntryRole { Input, Weight, Cache, State };
 
 class EntryBuilder {
 public:

@@ -4,6 +4,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/AffineMap.h"
@@ -79,8 +80,19 @@ Value TensorBuilder::keyValueLengths(Value start) {
       .getResult(0);
 }
 
-Value TensorBuilder::embedding(Value tokens, Value table) {
+/// The nearest number of a type.
+static double rounded(double value, FloatType type) {
+  APFloat number(value);
+  bool losesInfo;
+  number.convert(type.getFloatSemantics(), APFloat::rmNearestTiesToEven, &losesInfo);
+  number.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &losesInfo);
+  return number.convertToDouble();
+}
+
+Value TensorBuilder::embedding(Value rows, Value table, double factor) {
   int64_t width = tensorType(table).getDimSize(1);
+  FloatType f32 = builder.getF32Type();
+  factor = rounded(factor, cast<FloatType>(tensorType(table).getElementType()));
   Value init = empty({batch, seq, builder.getIndexAttr(width)}, activationType);
   AffineExpr b, i;
   bindDims(builder.getContext(), b, i);
@@ -91,18 +103,22 @@ Value TensorBuilder::embedding(Value tokens, Value table) {
     Value row = arith::IndexCastOp::create(nested, loc, nested.getIndexType(), args[0]);
     Value column = linalg::IndexOp::create(nested, loc, 2);
     Value entry = tensor::ExtractOp::create(nested, loc, table, ValueRange{row, column});
+    if (factor != 1) {
+      entry = convertFloat(nested, loc, entry, f32);
+      Value scale = arith::ConstantOp::create(nested, loc, nested.getF32FloatAttr(float(factor)));
+      entry = arith::MulFOp::create(nested, loc, entry, scale);
+    }
     linalg::YieldOp::create(nested, loc, convertFloat(nested, loc, entry, activationType));
   };
-  return linalg::GenericOp::create(builder, loc, init.getType(), tokens, init, maps, iterators,
-                                   body)
+  return linalg::GenericOp::create(builder, loc, init.getType(), rows, init, maps, iterators, body)
       .getResult(0);
 }
 
-Value TensorBuilder::linearF32(Value x, Value weight, Value bias) {
+Value TensorBuilder::linearF32(Value x, Value weight, Value bias, bool transposed) {
   MLIRContext *context = builder.getContext();
   FloatType f32 = builder.getF32Type();
   SmallVector<OpFoldResult> shape = rowShape(x);
-  shape.push_back(builder.getIndexAttr(tensorType(weight).getDimSize(0)));
+  shape.push_back(builder.getIndexAttr(tensorType(weight).getDimSize(transposed)));
   Value init = empty(shape, f32);
   Value zero = arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(0));
   Value zeros = linalg::FillOp::create(builder, loc, zero, init).getResult(0);
@@ -110,7 +126,8 @@ Value TensorBuilder::linearF32(Value x, Value weight, Value bias) {
   AffineExpr b, i, n, k;
   bindDims(context, b, i, n, k);
   AffineMap maps[] = {AffineMap::get(4, 0, {b, i, k}, context),
-                      AffineMap::get(4, 0, {n, k}, context),
+                      transposed ? AffineMap::get(4, 0, {k, n}, context)
+                                 : AffineMap::get(4, 0, {n, k}, context),
                       AffineMap::get(4, 0, {b, i, n}, context)};
   Value product = linalg::ContractOp::create(builder, loc, zeros.getType(), ValueRange{x, weight},
                                              zeros, builder.getAffineMapArrayAttr(maps))
@@ -131,12 +148,10 @@ Value TensorBuilder::linearF32(Value x, Value weight, Value bias) {
       .getResult(0);
 }
 
-Value TensorBuilder::linear(Value x, Value weight, Value bias) {
-  Value result = linearF32(x, weight, bias);
+Value TensorBuilder::round(Value x) {
   if (activationType.isF32())
-    return result;
-  Type type = tensorType(result).clone(activationType);
-  return arith::TruncFOp::create(builder, loc, type, result);
+    return x;
+  return arith::TruncFOp::create(builder, loc, tensorType(x).clone(activationType), x);
 }
 
 Value TensorBuilder::add(Value a, Value b) { return arith::AddFOp::create(builder, loc, a, b); }
@@ -154,6 +169,36 @@ Value TensorBuilder::splitHeads(Value x, int64_t heads, int64_t dim) {
 
 Value TensorBuilder::mergeHeads(Value x) {
   return tensor::CollapseShapeOp::create(builder, loc, x, headReassociation());
+}
+
+Value TensorBuilder::columns(Value x, int64_t first, int64_t count) {
+  RankedTensorType type = tensorType(x);
+  SmallVector<OpFoldResult> offsets(size_t(type.getRank()), builder.getIndexAttr(0));
+  SmallVector<OpFoldResult> strides(size_t(type.getRank()), builder.getIndexAttr(1));
+  SmallVector<OpFoldResult> sizes = rowShape(x);
+  for (int64_t dim = 2; dim < type.getRank(); ++dim)
+    sizes.push_back(builder.getIndexAttr(type.getDimSize(dim)));
+  offsets.back() = builder.getIndexAttr(first);
+  sizes.back() = builder.getIndexAttr(count);
+  return tensor::ExtractSliceOp::create(builder, loc, x, offsets, sizes, strides);
+}
+
+Value TensorBuilder::softcap(Value x, double limit) {
+  RankedTensorType type = tensorType(x);
+  Value cap = arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(float(limit)));
+  SmallVector<OpFoldResult> shape = rowShape(x);
+  shape.push_back(builder.getIndexAttr(type.getDimSize(2)));
+  Value init = empty(shape, type.getElementType());
+  AffineMap maps[] = {builder.getMultiDimIdentityMap(3), builder.getMultiDimIdentityMap(3)};
+  SmallVector<utils::IteratorType> iterators(3, utils::IteratorType::parallel);
+  auto body = [cap](OpBuilder &nested, Location loc, ValueRange args) {
+    Value ratio = arith::DivFOp::create(nested, loc, args[0], cap);
+    Value bounded = math::TanhOp::create(nested, loc, ratio);
+    linalg::YieldOp::create(nested, loc,
+                            arith::MulFOp::create(nested, loc, bounded, cap).getResult());
+  };
+  return linalg::GenericOp::create(builder, loc, init.getType(), x, init, maps, iterators, body)
+      .getResult(0);
 }
 
 Value TensorBuilder::lastRow(Value x) {

@@ -34,20 +34,28 @@ public:
   /// lengths[b] = start[b] + seq.
   mlir::Value keyValueLengths(mlir::Value start);
 
-  /// out[b, i, :] = table[tokens[b, i], :] as activations.
-  mlir::Value embedding(mlir::Value tokens, mlir::Value table);
+  /// out[b, i, :] = factor * table[rows[b, i], :] as activations, where the factor is rounded to
+  /// the table's type and the product is taken in f32.
+  mlir::Value embedding(mlir::Value rows, mlir::Value table, double factor = 1);
 
-  /// out[b, i, n] = sum_k x[b, i, k] weight[n, k] (+ bias[n]), in f32.
-  mlir::Value linearF32(mlir::Value x, mlir::Value weight, mlir::Value bias = {});
+  /// out[b, i, n] = sum_k x[b, i, k] weight[n, k] (+ bias[n]), in f32; weight[k, n] if transposed.
+  mlir::Value linearF32(mlir::Value x, mlir::Value weight, mlir::Value bias = {},
+                        bool transposed = false);
 
-  /// linearF32, rounded once to the activation type.
-  mlir::Value linear(mlir::Value x, mlir::Value weight, mlir::Value bias = {});
+  /// f32 rows, rounded to the activation type.
+  mlir::Value round(mlir::Value x);
 
   mlir::Value add(mlir::Value a, mlir::Value b);
 
   /// [batch, seq, heads * dim] <-> [batch, seq, heads, dim].
   mlir::Value splitHeads(mlir::Value x, int64_t heads, int64_t dim);
   mlir::Value mergeHeads(mlir::Value x);
+
+  /// x[..., first : first + count] of a tensor [batch, seq, ...].
+  mlir::Value columns(mlir::Value x, int64_t first, int64_t count);
+
+  /// limit * tanh(x / limit) of an f32 tensor.
+  mlir::Value softcap(mlir::Value x, double limit);
 
   /// x[:, seq - 1 : seq, :].
   mlir::Value lastRow(mlir::Value x);

@@ -1,5 +1,7 @@
 //===- WeightTable.cpp - the tensors a decoder demands --------------------===//
 
+#include "LayerDemands.h"
+
 #include "heddle/Import/WeightTable.h"
 
 #include <map>
@@ -8,52 +10,36 @@
 
 using namespace heddle;
 
-std::string heddle::layerPrefix(int64_t layer) {
-  return "model.layers." + std::to_string(layer) + ".";
+std::string heddle::rootName(const DecoderConfig &config, const std::string &name) {
+  return config.root + name;
 }
 
-std::vector<WeightDemand> heddle::blockDemands(const DecoderConfig &config, int64_t layer) {
-  std::vector<WeightDemand> demands;
-  std::string prefix = layerPrefix(layer);
-  auto norm = [&](const char *name, int64_t size) {
-    demands.push_back({prefix + name + ".weight", {size}});
-  };
-  auto linear = [&](const char *name, int64_t out, int64_t in, bool bias) {
-    demands.push_back({prefix + name + ".weight", {out, in}});
-    if (bias)
-      demands.push_back({prefix + name + ".bias", {out}});
-  };
+std::string heddle::layerPrefix(const DecoderConfig &config, int64_t layer) {
+  return rootName(config, config.layersName + "." + std::to_string(layer) + ".");
+}
 
-  int64_t hidden = config.hiddenSize;
-  int64_t inner = config.intermediateSize;
-  int64_t queries = config.numHeads * config.headDim;
-  int64_t keys = config.numKeyValueHeads * config.headDim;
-
-  norm("input_layernorm", hidden);
-  linear("self_attn.q_proj", queries, hidden, config.queryKeyValueBias);
-  linear("self_attn.k_proj", keys, hidden, config.queryKeyValueBias);
-  linear("self_attn.v_proj", keys, hidden, config.queryKeyValueBias);
-  if (config.queryKeyNorm) {
-    norm("self_attn.q_norm", config.headDim);
-    norm("self_attn.k_norm", config.headDim);
-  }
-  linear("self_attn.o_proj", hidden, queries, config.attentionOutputBias);
-  norm("post_attention_layernorm", hidden);
-  linear("mlp.gate_proj", inner, hidden, config.mlpBias);
-  linear("mlp.up_proj", inner, hidden, config.mlpBias);
-  linear("mlp.down_proj", hidden, inner, config.mlpBias);
-  return demands;
+bool DecoderConfig::isCausal() const {
+  for (const LayerConfig &layer : layers)
+    if (const SoftmaxAttention *attention = layer.attention(); attention && !attention->causal)
+      return false;
+  return true;
 }
 
 static std::vector<WeightDemand> demandsWithHead(const DecoderConfig &config, bool head) {
   std::vector<WeightDemand> demands;
-  demands.push_back({kEmbeddingName, {config.vocabSize, config.hiddenSize}});
+  demands.push_back(
+      {rootName(config, config.embeddingName), {config.vocabSize, config.hiddenSize}});
+  if (!config.positionName.empty())
+    demands.push_back(
+        {rootName(config, config.positionName), {config.maxPosition, config.hiddenSize}});
+  if (config.embeddingNorm)
+    addNormDemands(demands, config.root, *config.embeddingNorm);
   for (int64_t layer = 0; layer < config.numLayers; ++layer)
     for (WeightDemand &demand : blockDemands(config, layer))
       demands.push_back(std::move(demand));
-  demands.push_back({kFinalNormName, {config.hiddenSize}});
+  addNormDemands(demands, config.root, config.finalNorm);
   if (head)
-    demands.push_back({kHeadName, {config.vocabSize, config.hiddenSize}});
+    demands.push_back({config.headName, {config.vocabSize, config.hiddenSize}});
   return demands;
 }
 
@@ -69,9 +55,27 @@ static bool startsWith(std::string_view text, std::string_view prefix) {
   return text.substr(0, prefix.size()) == prefix;
 }
 
-/// Tables that older exporters stored although they follow from the config.
-static bool isDerivedBuffer(std::string_view name) {
-  return endsWith(name, ".rotary_emb.inv_freq");
+/// Tables that older exporters stored although they follow from the config, and what the
+/// architecture has besides the decoder.
+static bool isIgnored(const DecoderConfig &config, std::string_view name) {
+  if (endsWith(name, ".rotary_emb.inv_freq"))
+    return true;
+  for (const std::string &prefix : config.ignoredPrefixes)
+    if (startsWith(name, prefix))
+      return true;
+  for (const std::string &suffix : config.ignoredSuffixes)
+    if (endsWith(name, suffix))
+      return true;
+  return false;
+}
+
+void heddle::adaptRoot(DecoderConfig &config, const std::vector<WeightInfo> &available) {
+  if (!config.bareNames)
+    return;
+  for (const WeightInfo &info : available)
+    if (startsWith(info.name, config.root))
+      return;
+  config.root.clear();
 }
 
 static std::string listText(const std::vector<std::string> &names) {
@@ -81,7 +85,8 @@ static std::string listText(const std::vector<std::string> &names) {
   return text;
 }
 
-static std::optional<std::vector<WeightInfo>> matchWeights(const std::vector<WeightDemand> &demands,
+static std::optional<std::vector<WeightInfo>> matchWeights(const DecoderConfig &config,
+                                                           const std::vector<WeightDemand> &demands,
                                                            const std::vector<WeightInfo> &available,
                                                            std::string_view scope,
                                                            ImportMessages &messages) {
@@ -116,7 +121,7 @@ static std::optional<std::vector<WeightInfo>> matchWeights(const std::vector<Wei
     matched.push_back(info);
   }
   for (const WeightInfo &info : available)
-    if (!demanded.count(info.name) && startsWith(info.name, scope) && !isDerivedBuffer(info.name))
+    if (!demanded.count(info.name) && startsWith(info.name, scope) && !isIgnored(config, info.name))
       homeless.push_back(info.name);
 
   if (!missing.empty())
@@ -134,16 +139,17 @@ heddle::matchDecoderWeights(const DecoderConfig &config, const std::vector<Weigh
                             ImportMessages &messages) {
   bool storedHead = false;
   for (const WeightInfo &info : available)
-    storedHead |= info.name == kHeadName;
+    storedHead |= info.name == config.headName;
   if (storedHead && config.tieWordEmbeddings)
     messages.warning({}, "tie_word_embeddings is true, but the checkpoint holds '" +
-                             std::string(kHeadName) + "'; the stored head is used");
+                             config.headName + "'; the stored head is used");
   bool head = storedHead || !config.tieWordEmbeddings;
-  return matchWeights(demandsWithHead(config, head), available, "", messages);
+  return matchWeights(config, demandsWithHead(config, head), available, "", messages);
 }
 
 std::optional<std::vector<WeightInfo>>
 heddle::matchBlockWeights(const DecoderConfig &config, int64_t layer,
                           const std::vector<WeightInfo> &available, ImportMessages &messages) {
-  return matchWeights(blockDemands(config, layer), available, layerPrefix(layer), messages);
+  return matchWeights(config, blockDemands(config, layer), available, layerPrefix(config, layer),
+                      messages);
 }

@@ -6,23 +6,23 @@
 
 using namespace heddle;
 
-static GatedActivation readActivation(FieldReader &fields) {
+Activation heddle::readActivation(FieldReader &fields, const char *field, const char *absent) {
   static constexpr struct {
     const char *name;
-    GatedActivation activation;
-  } kNames[] = {{"silu", GatedActivation::SiLU},
-                {"swish", GatedActivation::SiLU},
-                {"gelu", GatedActivation::GeluErf},
-                {"gelu_new", GatedActivation::GeluTanh},
-                {"gelu_pytorch_tanh", GatedActivation::GeluTanh}};
-  std::string name = fields.string("hidden_act", "silu");
+    Activation activation;
+  } kNames[] = {{"silu", Activation::SiLU},
+                {"swish", Activation::SiLU},
+                {"gelu", Activation::GeluErf},
+                {"gelu_new", Activation::GeluTanh},
+                {"gelu_pytorch_tanh", Activation::GeluTanh}};
+  std::string name = fields.string(field, absent);
   for (const auto &entry : kNames)
     if (name == entry.name)
       return entry.activation;
-  fields.error("hidden_act", "is '" + name +
-                                 "'; supported are silu, swish, gelu, gelu_new and "
-                                 "gelu_pytorch_tanh");
-  return GatedActivation::SiLU;
+  fields.error(field, "is '" + name +
+                          "'; supported are silu, swish, gelu, gelu_new and "
+                          "gelu_pytorch_tanh");
+  return Activation::SiLU;
 }
 
 /// Head count and width, which may be given, defaulted or derived.
@@ -35,24 +35,32 @@ static void readHeads(FieldReader &fields, const CommonDefaults &defaults, Decod
   config.numKeyValueHeads = groups.value_or(config.numHeads);
   config.headDim = width.value_or(config.hiddenSize / config.numHeads);
   // A field that was refused stands here with a number of its own.
+  if (!fields.failed() && !width && config.hiddenSize % config.numHeads != 0)
+    fields.error("hidden_size", "is " + std::to_string(config.hiddenSize) +
+                                    ", no multiple of num_attention_heads (" +
+                                    std::to_string(config.numHeads) +
+                                    "), and head_dim is not given");
+  else
+    checkHeads(fields, config);
+}
+
+int64_t heddle::divideHidden(FieldReader &fields, const DecoderConfig &config,
+                             const char *hiddenField, const char *headsField) {
+  if (!fields.failed() && config.hiddenSize % config.numHeads != 0)
+    fields.error(hiddenField, "is " + std::to_string(config.hiddenSize) + ", no multiple of " +
+                                  headsField + " (" + std::to_string(config.numHeads) + ")");
+  return config.hiddenSize / config.numHeads;
+}
+
+void heddle::checkHeads(FieldReader &fields, const DecoderConfig &config) {
   if (fields.failed())
     return;
-
   if (config.numHeads % config.numKeyValueHeads != 0)
     fields.error("num_key_value_heads",
                  "is " + std::to_string(config.numKeyValueHeads) +
                      (fields.has("num_key_value_heads") ? "" : " by default") +
                      ", of which num_attention_heads (" + std::to_string(config.numHeads) +
                      ") is no multiple");
-
-  if (!width && config.hiddenSize % config.numHeads != 0)
-    fields.error("hidden_size", "is " + std::to_string(config.hiddenSize) +
-                                    ", no multiple of num_attention_heads (" +
-                                    std::to_string(config.numHeads) +
-                                    "), and head_dim is not given");
-  else if (config.headDim % 2 != 0)
-    fields.error("head_dim", "is " + std::to_string(config.headDim) + (width ? "" : " (derived)") +
-                                 "; the rotary embedding needs an even number");
 }
 
 DecoderConfig heddle::readCommonFields(FieldReader &fields, const CommonDefaults &defaults) {
@@ -65,10 +73,8 @@ DecoderConfig heddle::readCommonFields(FieldReader &fields, const CommonDefaults
   config.maxPosition = fields.integer("max_position_embeddings", defaults.maxPosition, kCountRange);
   readHeads(fields, defaults, config);
 
-  config.rmsNormEps = fields.number("rms_norm_eps", 1e-6, {0, 1});
-  config.activation = readActivation(fields);
-  config.tieWordEmbeddings = fields.boolean("tie_word_embeddings", false);
-  config.rope = readRope(fields, config);
-  config.layerWindow.assign(static_cast<size_t>(config.numLayers), 0);
+  config.normEps = fields.number(defaults.normEpsField, defaults.normEps, {0, 1});
+  config.activation = readActivation(fields, defaults.activationField, defaults.activation);
+  config.tieWordEmbeddings = fields.boolean("tie_word_embeddings", defaults.tied);
   return config;
 }

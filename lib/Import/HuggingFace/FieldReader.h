@@ -45,6 +45,8 @@ inline constexpr IntegerRange kCountRange{1, 0x7fffffff};
 inline constexpr IntegerRange kWidthRange{1, 1 << 24};
 inline constexpr IntegerRange kHeadRange{1, 1 << 16};
 inline constexpr IntegerRange kLayerRange{1, 4096};
+/// What a tanh bounds numbers by.
+inline constexpr NumberRange kSoftcapRange{0, 1e9};
 
 /// Shortest text that reads back as the same number.
 std::string numberText(double number);

@@ -74,6 +74,7 @@ OwningOpRef<ModuleOp> heddle::importHuggingFace(MLIRContext *context, StringRef 
     checkLayer(*config, *options.layer, messages);
   if (!messages.hasErrors()) {
     if (std::optional<std::vector<WeightInfo>> tensors = listTensors(folder, messages)) {
+      adaptRoot(*config, *tensors);
       // The whole checkpoint has to fit, even if one layer of it is wanted.
       weights = matchDecoderWeights(*config, *tensors, messages);
       if (weights && options.layer)
@@ -99,8 +100,10 @@ OwningOpRef<ModuleOp> heddle::importHuggingFaceBlock(MLIRContext *context, Strin
       parseHuggingFaceConfig({configText.data(), configText.size()}, messages);
   if (config)
     checkLayer(*config, layer, messages);
-  if (!messages.hasErrors())
+  if (!messages.hasErrors()) {
+    adaptRoot(*config, tensors);
     weights = matchBlockWeights(*config, layer, tensors, messages);
+  }
   if (!emitMessages(context, configName, messages) || !weights)
     return {};
   Location loc = FileLineColLoc::get(context, configName, 1, 1);

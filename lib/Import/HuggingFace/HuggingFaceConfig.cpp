@@ -14,8 +14,18 @@ struct ModelFamily {
 } // namespace
 
 static constexpr ModelFamily kFamilies[] = {
+    {"bloom", readBloomConfig},
+    {"gemma2", readGemma2Config},
+    {"gemma3_text", readGemma3TextConfig},
+    {"glm", readGlmConfig},
+    {"gpt2", readGpt2Config},
+    {"gpt_neox", readGptNeoXConfig},
     {"llama", readLlamaConfig},
     {"mistral", readMistralConfig},
+    {"mpt", readMptConfig},
+    {"olmo2", readOlmo2Config},
+    {"olmo3", readOlmo3Config},
+    {"phi3", readPhi3Config},
     {"qwen2", readQwen2Config},
     {"qwen3", readQwen3Config},
 };

@@ -6,8 +6,9 @@
 
 using namespace heddle;
 
-/// Whether each layer slides; nullopt if layer_types is absent, null or wrong.
-static std::optional<std::vector<bool>> readLayerTypes(FieldReader &fields, int64_t numLayers) {
+/// Whether each layer is of the kind `special`; nullopt if layer_types is absent, null or wrong.
+static std::optional<std::vector<bool>> readLayerTypes(FieldReader &fields, int64_t numLayers,
+                                                       std::string_view special) {
   std::optional<std::vector<std::string>> types = fields.stringsOrNull("layer_types");
   if (!types)
     return std::nullopt;
@@ -17,46 +18,51 @@ static std::optional<std::vector<bool>> readLayerTypes(FieldReader &fields, int6
                                     std::to_string(numLayers) + ")");
     return std::nullopt;
   }
-  std::vector<bool> slides;
+  std::vector<bool> isSpecial;
   for (size_t i = 0; i < types->size(); ++i) {
     const std::string &type = (*types)[i];
-    if (type != "full_attention" && type != "sliding_attention") {
+    if (type != "full_attention" && type != special) {
       fields.error("layer_types", "has '" + type + "' at index " + std::to_string(i) +
-                                      "; supported are full_attention and sliding_attention");
+                                      "; supported are full_attention and " + std::string(special));
       return std::nullopt;
     }
-    slides.push_back(type == "sliding_attention");
+    isSpecial.push_back(type == special);
   }
-  return slides;
+  return isSpecial;
 }
 
-void heddle::readQwenWindows(FieldReader &fields, DecoderConfig &config) {
+std::vector<int64_t> heddle::readQwenWindows(FieldReader &fields, const DecoderConfig &config) {
   bool enabled = fields.boolean("use_sliding_window", false);
   std::optional<int64_t> window = fields.integerOrNull("sliding_window", 4096, kCountRange);
   int64_t firstSliding = fields.integer("max_window_layers", 28, {0, kLayerRange.high});
   if (!enabled)
     window.reset();
 
-  std::optional<std::vector<bool>> slides = readLayerTypes(fields, config.numLayers);
-  for (size_t layer = 0; layer < config.layerWindow.size(); ++layer) {
-    bool sliding = slides ? (*slides)[layer] : static_cast<int64_t>(layer) >= firstSliding;
+  std::vector<int64_t> windows;
+  std::optional<std::vector<bool>> slides =
+      readLayerTypes(fields, config.numLayers, "sliding_attention");
+  for (int64_t layer = 0; layer < config.numLayers; ++layer) {
+    bool sliding = slides ? (*slides)[static_cast<size_t>(layer)] : layer >= firstSliding;
     if (sliding && slides && !window) {
       fields.error("layer_types",
                    "has 'sliding_attention' at index " + std::to_string(layer) +
                        ", but there is no window: " +
                        (enabled ? "sliding_window is null" : "use_sliding_window is not true"));
-      return;
+      break;
     }
-    config.layerWindow[layer] = sliding ? window.value_or(0) : 0;
+    windows.push_back(sliding ? window.value_or(0) : 0);
   }
+  windows.resize(static_cast<size_t>(config.numLayers));
+  return windows;
 }
 
-void heddle::checkUniformLayerTypes(FieldReader &fields, const DecoderConfig &config) {
-  std::optional<std::vector<bool>> slides = readLayerTypes(fields, config.numLayers);
+void heddle::checkUniformLayerTypes(FieldReader &fields, const DecoderConfig &config,
+                                    bool windowed) {
+  std::optional<std::vector<bool>> slides =
+      readLayerTypes(fields, config.numLayers, "sliding_attention");
   if (!slides)
     return;
   for (size_t layer = 0; layer < slides->size(); ++layer) {
-    bool windowed = config.layerWindow[layer] != 0;
     if ((*slides)[layer] == windowed)
       continue;
     fields.error("layer_types",
@@ -66,4 +72,14 @@ void heddle::checkUniformLayerTypes(FieldReader &fields, const DecoderConfig &co
                      (windowed ? "has the window of sliding_window" : "sees all keys"));
     return;
   }
+}
+
+std::vector<bool> heddle::readLayerKinds(FieldReader &fields, const DecoderConfig &config,
+                                         const char *special, int64_t fullEvery) {
+  if (std::optional<std::vector<bool>> kinds = readLayerTypes(fields, config.numLayers, special))
+    return *kinds;
+  std::vector<bool> kinds;
+  for (int64_t layer = 0; layer < config.numLayers; ++layer)
+    kinds.push_back((layer + 1) % fullEvery != 0);
+  return kinds;
 }

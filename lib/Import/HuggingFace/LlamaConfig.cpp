@@ -1,5 +1,6 @@
 //===- LlamaConfig.cpp - config.json of model_type llama ------------------===//
 
+#include "LayerParts.h"
 #include "ModelFamilies.h"
 
 using namespace heddle;
@@ -13,11 +14,15 @@ DecoderConfig heddle::readLlamaConfig(FieldReader &fields) {
   defaults.numHeads = 32;
   defaults.maxPosition = 2048;
   DecoderConfig config = readCommonFields(fields, defaults);
+  config.rope = readRope(fields, config);
 
   // One switch for all four projections of the attention.
-  config.queryKeyValueBias = fields.boolean("attention_bias", false);
-  config.attentionOutputBias = config.queryKeyValueBias;
-  config.mlpBias = fields.boolean("mlp_bias", false);
-  checkUniformLayerTypes(fields, config);
+  bool attentionBias = fields.boolean("attention_bias", false);
+  bool mlpBias = fields.boolean("mlp_bias", false);
+  checkUniformLayerTypes(fields, config, /*slides=*/false);
+  config.finalNorm = makeNorm(config, "norm");
+  config.layers.assign(static_cast<size_t>(config.numLayers),
+                       makePreNormLayer(config, makeAttention(config, attentionBias, attentionBias),
+                                        makeGatedFeedForward(config, mlpBias)));
   return config;
 }

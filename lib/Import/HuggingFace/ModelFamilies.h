@@ -15,7 +15,14 @@
 
 namespace heddle {
 
-/// Defaults of the fields that all architectures share. An absent
+/// Defaults of a rotary embedding. Without a partial factor the architecture
+/// rotates whole heads and has no field that says otherwise.
+struct RopeDefaults {
+  double theta = 10000;
+  std::optional<double> partialFactor;
+};
+
+/// Defaults of the fields that most architectures share. An absent
 /// num_key_value_heads or head_dim without a default is derived, as is null.
 struct CommonDefaults {
   int64_t vocabSize;
@@ -26,25 +33,70 @@ struct CommonDefaults {
   std::optional<int64_t> numKeyValueHeads;
   std::optional<int64_t> headDim;
   int64_t maxPosition;
+  double normEps = 1e-6;
+  const char *normEpsField = "rms_norm_eps";
+  bool tied = false;
+  const char *activationField = "hidden_act";
+  const char *activation = "silu";
 };
 
-/// Reads the shared fields, the rotary embedding included, and checks that
-/// they fit each other. All layers see all keys.
+/// Reads the shared fields but those of the rotary embedding, and checks that
+/// they fit each other.
 DecoderConfig readCommonFields(FieldReader &fields, const CommonDefaults &defaults);
 
+/// The activation that a field names.
+Activation readActivation(FieldReader &fields, const char *field, const char *absent);
+
+/// Hidden size by heads, for architectures without a head_dim; the fields are for messages.
+int64_t divideHidden(FieldReader &fields, const DecoderConfig &config, const char *hiddenField,
+                     const char *headsField);
+
+/// Heads must divide by groups.
+void checkHeads(FieldReader &fields, const DecoderConfig &config);
+
 /// rope_theta with rope_scaling, or rope_parameters (RopeFields.cpp).
-RopeConfig readRope(FieldReader &fields, const DecoderConfig &config);
+RopeConfig readRope(FieldReader &fields, const DecoderConfig &config,
+                    const RopeDefaults &defaults = {});
+
+/// Rotary embeddings by kind of layer. New spelling: rope_parameters holds an
+/// object for each kind. Old: rope_theta and rope_scaling are those of full
+/// layers; sliding layers have plain frequencies.
+struct LayerRopes {
+  RopeConfig full;
+  RopeConfig sliding;
+};
+
+/// `slidingThetaField` is the old spelling's theta of sliding layers; null if it
+/// is that of full ones.
+LayerRopes readLayerRopes(FieldReader &fields, const DecoderConfig &config, double fullTheta,
+                          const char *slidingThetaField, double slidingTheta);
 
 /// use_sliding_window, sliding_window, max_window_layers and layer_types of
-/// Qwen2 and Qwen3 (LayerTypes.cpp).
-void readQwenWindows(FieldReader &fields, DecoderConfig &config);
+/// Qwen2 and Qwen3 (LayerTypes.cpp): keys that each layer sees, 0 for all.
+std::vector<int64_t> readQwenWindows(FieldReader &fields, const DecoderConfig &config);
 
 /// For architectures whose layers are all of one kind: layer_types, if given,
-/// must say what config.layerWindow says (LayerTypes.cpp).
-void checkUniformLayerTypes(FieldReader &fields, const DecoderConfig &config);
+/// must say whether they slide (LayerTypes.cpp).
+void checkUniformLayerTypes(FieldReader &fields, const DecoderConfig &config, bool slides);
 
+/// For architectures that mix two kinds of layers: whether each layer is of the
+/// kind `special`, by layer_types. Without it every `fullEvery`-th layer sees
+/// all keys and the others are special (LayerTypes.cpp).
+std::vector<bool> readLayerKinds(FieldReader &fields, const DecoderConfig &config,
+                                 const char *special, int64_t fullEvery);
+
+DecoderConfig readBloomConfig(FieldReader &fields);
+DecoderConfig readGemma2Config(FieldReader &fields);
+DecoderConfig readGemma3TextConfig(FieldReader &fields);
+DecoderConfig readGlmConfig(FieldReader &fields);
+DecoderConfig readGpt2Config(FieldReader &fields);
+DecoderConfig readGptNeoXConfig(FieldReader &fields);
 DecoderConfig readLlamaConfig(FieldReader &fields);
 DecoderConfig readMistralConfig(FieldReader &fields);
+DecoderConfig readMptConfig(FieldReader &fields);
+DecoderConfig readOlmo2Config(FieldReader &fields);
+DecoderConfig readOlmo3Config(FieldReader &fields);
+DecoderConfig readPhi3Config(FieldReader &fields);
 DecoderConfig readQwen2Config(FieldReader &fields);
 DecoderConfig readQwen3Config(FieldReader &fields);
 

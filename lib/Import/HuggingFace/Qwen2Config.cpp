@@ -1,5 +1,6 @@
 //===- Qwen2Config.cpp - config.json of model_type qwen2 ------------------===//
 
+#include "LayerParts.h"
 #include "ModelFamilies.h"
 
 using namespace heddle;
@@ -14,9 +15,14 @@ DecoderConfig heddle::readQwen2Config(FieldReader &fields) {
   defaults.numKeyValueHeads = 32;
   defaults.maxPosition = 32768;
   DecoderConfig config = readCommonFields(fields, defaults);
+  config.rope = readRope(fields, config);
 
   // Query, key and value always have biases, the output never; no field says so.
-  config.queryKeyValueBias = true;
-  readQwenWindows(fields, config);
+  SoftmaxAttention attention = makeAttention(config, /*queryKeyValueBias=*/true);
+  config.finalNorm = makeNorm(config, "norm");
+  for (int64_t window : readQwenWindows(fields, config)) {
+    setWindow(attention, window);
+    config.layers.push_back(makePreNormLayer(config, attention, makeGatedFeedForward(config)));
+  }
   return config;
 }

@@ -1,5 +1,6 @@
 //===- Qwen3Config.cpp - config.json of model_type qwen3 ------------------===//
 
+#include "LayerParts.h"
 #include "ModelFamilies.h"
 
 using namespace heddle;
@@ -15,10 +16,15 @@ DecoderConfig heddle::readQwen3Config(FieldReader &fields) {
   defaults.headDim = 128;
   defaults.maxPosition = 32768;
   DecoderConfig config = readCommonFields(fields, defaults);
+  config.rope = readRope(fields, config);
 
-  config.queryKeyNorm = true;
-  config.queryKeyValueBias = fields.boolean("attention_bias", false);
-  config.attentionOutputBias = config.queryKeyValueBias;
-  readQwenWindows(fields, config);
+  bool bias = fields.boolean("attention_bias", false);
+  SoftmaxAttention attention = makeAttention(config, bias, bias);
+  addHeadNorms(config, attention);
+  config.finalNorm = makeNorm(config, "norm");
+  for (int64_t window : readQwenWindows(fields, config)) {
+    setWindow(attention, window);
+    config.layers.push_back(makePreNormLayer(config, attention, makeGatedFeedForward(config)));
+  }
   return config;
 }

@@ -4,6 +4,7 @@
 // New: "rope_parameters": {"rope_theta": T, "rope_type": ..., ...}.
 // A file may hold both as long as they agree. Wherever a formula asks for the
 // original context length and the file has none, it is max_position_embeddings.
+// partial_rotary_factor may stand in either place, or beside them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,20 +21,31 @@ static constexpr NumberRange kFactorRange{0, 1e9};
 /// Above 1, so that the logarithm in yarn is positive.
 static constexpr NumberRange kThetaRange{1, 1e18};
 
+/// Fraction of a head that rotates.
+static constexpr NumberRange kPartialRange{0, 1};
+
+static int64_t rotaryDim(const DecoderConfig &config, std::optional<double> partial) {
+  return static_cast<int64_t>(static_cast<double>(config.headDim) * partial.value_or(1));
+}
+
 namespace {
 /// One of the two objects.
 class RopeObject {
 public:
-  RopeObject(FieldReader fields, const DecoderConfig &config, std::optional<int64_t> outerOriginal)
-      : fields(std::move(fields)), config(config), outerOriginal(outerOriginal) {}
+  RopeObject(FieldReader fields, const DecoderConfig &config, std::optional<int64_t> outerOriginal,
+             std::optional<double> outerPartial)
+      : fields(std::move(fields)), partial(outerPartial), config(config),
+        outerOriginal(outerOriginal) {}
 
   void read();
 
   FieldReader fields;
   std::optional<double> theta;
+  std::optional<double> partial; ///< nothing if the architecture has no such field
   RopeScaling scaling;
 
 private:
+  int64_t rotaryDim() const { return ::rotaryDim(config, partial); }
   std::string readKind();
   int64_t originalMaxPosition();
   double factorOrRatio(int64_t original);
@@ -84,7 +96,7 @@ void RopeObject::readDynamic() {
                  "is " + std::to_string(original) +
                      "; dynamic scaling starts at max_position_embeddings (" +
                      std::to_string(config.maxPosition) + ")");
-  if (config.headDim == 2)
+  if (rotaryDim() == 2)
     fields.error("rope_type", "is 'dynamic', which needs a head_dim above 2");
   scaling = RopeDynamicParams{factor, config.maxPosition};
 }
@@ -136,12 +148,13 @@ void RopeObject::readLong() {
   params.attentionFactor = fields.numberOrNull("attention_factor", kFactorRange);
   if (params.originalMaxPosition == 1)
     fields.error("original_max_position_embeddings", "is 1; longrope needs more");
-  size_t pairs = static_cast<size_t>(config.headDim / 2);
+  size_t pairs = static_cast<size_t>(rotaryDim() / 2);
+  const char *width = rotaryDim() == config.headDim ? "head_dim" : "the rotated features";
   auto list = [&](const char *name) {
     std::vector<double> values = fields.requiredNumbers(name, kFactorRange);
     if (!fields.failed() && values.size() != pairs)
-      fields.error(name, "has " + std::to_string(values.size()) +
-                             " entries, expected half of head_dim (" + std::to_string(pairs) + ")");
+      fields.error(name, "has " + std::to_string(values.size()) + " entries, expected half of " +
+                             width + " (" + std::to_string(pairs) + ")");
     return values;
   };
   params.shortFactor = list("short_factor");
@@ -151,6 +164,8 @@ void RopeObject::readLong() {
 
 void RopeObject::read() {
   theta = fields.numberOrNull("rope_theta", kThetaRange);
+  if (partial)
+    partial = fields.number("partial_rotary_factor", *partial, kPartialRange);
   std::string kind = readKind();
   if (kind == "linear")
     scaling = RopeLinearParams{fields.requiredNumber("factor", kFactorRange)};
@@ -202,18 +217,48 @@ static std::vector<double> fingerprint(const RopeScaling &scaling) {
   return numbers;
 }
 
-RopeConfig heddle::readRope(FieldReader &fields, const DecoderConfig &config) {
+/// The rotation takes pairs of features.
+static void checkRotaryDim(FieldReader &fields, const DecoderConfig &config,
+                           std::optional<double> partial) {
+  int64_t dim = rotaryDim(config, partial);
+  if (fields.failed() || (dim > 0 && dim % 2 == 0))
+    return;
+  if (partial.value_or(1) == 1)
+    fields.error("head_dim", "is " + std::to_string(config.headDim) +
+                                 (fields.has("head_dim") ? "" : " (derived)") +
+                                 "; the rotary embedding needs an even number");
+  else
+    fields.error("partial_rotary_factor",
+                 "makes " + std::to_string(dim) + " of " + std::to_string(config.headDim) +
+                     " features rotate; the rotary embedding needs an even number");
+}
+
+static RopeConfig makeRope(const DecoderConfig &config, std::optional<double> theta,
+                           const RopeDefaults &defaults, std::optional<double> partial,
+                           RopeScaling scaling) {
   RopeConfig rope;
+  rope.theta = theta.value_or(defaults.theta);
+  int64_t dim = rotaryDim(config, partial);
+  rope.rotaryDim = dim == config.headDim ? 0 : dim;
+  rope.scaling = std::move(scaling);
+  return rope;
+}
+
+RopeConfig heddle::readRope(FieldReader &fields, const DecoderConfig &config,
+                            const RopeDefaults &defaults) {
   std::optional<double> theta = fields.numberOrNull("rope_theta", kThetaRange);
   std::optional<int64_t> original =
       fields.integerOrNull("original_max_position_embeddings", std::nullopt, kCountRange);
+  std::optional<double> partial = defaults.partialFactor;
+  if (partial)
+    partial = fields.number("partial_rotary_factor", *partial, kPartialRange);
 
   std::optional<RopeObject> chosen;
   for (const char *name : {"rope_scaling", "rope_parameters"}) {
     std::optional<FieldReader> inner = fields.objectOrNull(name);
     if (!inner)
       continue;
-    RopeObject object(*inner, config, original);
+    RopeObject object(*inner, config, original, partial);
     object.read();
     if (object.theta && theta && *object.theta != *theta)
       object.fields.error("rope_theta", "is " + numberText(*object.theta) +
@@ -223,10 +268,40 @@ RopeConfig heddle::readRope(FieldReader &fields, const DecoderConfig &config) {
       theta = object.theta;
     if (chosen && fingerprint(chosen->scaling) != fingerprint(object.scaling))
       fields.error(name, "contradicts rope_scaling; leave out one of them");
+    partial = object.partial;
     chosen.emplace(std::move(object));
   }
-  if (chosen)
-    rope.scaling = std::move(chosen->scaling);
-  rope.theta = theta.value_or(10000);
-  return rope;
+  checkRotaryDim(fields, config, partial);
+  return makeRope(config, theta, defaults, partial,
+                  chosen ? std::move(chosen->scaling) : RopeScaling());
+}
+
+LayerRopes heddle::readLayerRopes(FieldReader &fields, const DecoderConfig &config,
+                                  double fullTheta, const char *slidingThetaField,
+                                  double slidingTheta) {
+  LayerRopes ropes;
+  std::optional<FieldReader> outer = fields.objectOrNull("rope_parameters");
+  bool nested = outer && (outer->has("full_attention") || outer->has("sliding_attention"));
+  if (!nested) {
+    ropes.full = readRope(fields, config, {fullTheta, std::nullopt});
+    ropes.sliding.theta = ropes.full.theta;
+    if (slidingThetaField)
+      ropes.sliding.theta =
+          fields.numberOrNull(slidingThetaField, kThetaRange).value_or(slidingTheta);
+    return ropes;
+  }
+  auto read = [&](const char *name, double theta) {
+    std::optional<FieldReader> inner = outer->objectOrNull(name);
+    if (!inner)
+      return makeRope(config, theta, {}, std::nullopt, {});
+    RopeObject object(*inner, config, std::nullopt, std::nullopt);
+    object.read();
+    return makeRope(config, object.theta, {theta, std::nullopt}, std::nullopt,
+                    std::move(object.scaling));
+  };
+  ropes.full = read("full_attention", fullTheta);
+  ropes.sliding = read("sliding_attention", slidingThetaField ? slidingTheta : ropes.full.theta);
+  outer->reportUnread();
+  checkRotaryDim(fields, config, std::nullopt);
+  return ropes;
 }

@@ -27,6 +27,7 @@ static const UnsupportedField kUnsupported[] = {
     {"attention_multiplier", kNone},
     {"attn_logit_softcapping", kNone},
     {"attn_temperature_tuning", 0},
+    {"attn_uses_sequence_id", 0},
     {"clip_qkv", kNone},
     {"embedding_multiplier", 1},
     {"final_logit_softcapping", kNone},
@@ -38,12 +39,15 @@ static const UnsupportedField kUnsupported[] = {
     {"scale_emb", 1},
     // Norms and block order.
     {"parallel_attn", 0},
+    {"prefix_lm", 0},
     {"qk_layernorm", 0},
+    {"qk_ln", 0},
     {"query_layernorm", 0},
     {"use_parallel_residual", 0},
     {"use_qk_norm", 0},
     // Positions.
     {"alibi", 0},
+    {"apply_residual_connection_post_layernorm", 0},
     {"full_attention", kNone}, // rope_parameters by kind of layer
     {"mrope_section", kNone},
     {"no_rope_layer_interval", 0},
@@ -91,9 +95,14 @@ static const char *const kHarmless[] = {
     "architectures",
     "attention_dropout",
     "attn_implementation",
+    "attn_pdrop",
     "auto_map",
     "chunk_size_feed_forward",
+    "classifier_dropout",
     "dtype",
+    "emb_pdrop",
+    "embd_pdrop",
+    "embedding_dropout",
     "finetuning_task",
     "hidden_dropout",
     "id2label",
@@ -106,6 +115,7 @@ static const char *const kHarmless[] = {
     "output_attentions",
     "output_hidden_states",
     "pretraining_tp",
+    "resid_pdrop",
     "problem_type",
     "return_dict",
     "task_specific_params",
@@ -127,6 +137,9 @@ static bool isNeutral(const json &value, double neutral) {
 }
 
 static bool isHarmless(std::string_view name) {
+  // What a classifier on top makes of the hidden states.
+  if (name.substr(0, 8) == "summary_")
+    return true;
   constexpr std::string_view suffix = "_token_id";
   if (name.size() > suffix.size() && name.substr(name.size() - suffix.size()) == suffix)
     return true;

@@ -15,6 +15,19 @@ DecoderConfig config(const std::string &modelType, const std::string &fields = "
   return parsed.config.value_or(DecoderConfig());
 }
 
+/// The projections of the first layer that have a bias.
+std::string biases(const DecoderConfig &c) {
+  const SoftmaxAttention &attention = *c.layer(0).attention();
+  const auto &feedForward = std::get<DenseFeedForward>(c.layer(0).feedForward);
+  std::string text;
+  for (auto [name, linear] : {std::pair("q", &attention.query), std::pair("k", &attention.key),
+                              std::pair("v", &attention.value), std::pair("o", &attention.output),
+                              std::pair("g", &*feedForward.gate), std::pair("u", &feedForward.up),
+                              std::pair("d", &feedForward.down)})
+    text += linear->bias ? name : "";
+  return text;
+}
+
 TEST(ConfigDefaults, Llama) {
   DecoderConfig c = config("llama");
   EXPECT_EQ(c.modelType, "llama");
@@ -26,13 +39,14 @@ TEST(ConfigDefaults, Llama) {
   EXPECT_EQ(c.numKeyValueHeads, 32);
   EXPECT_EQ(c.headDim, 128);
   EXPECT_EQ(c.maxPosition, 2048);
-  EXPECT_EQ(c.rmsNormEps, 1e-6);
-  EXPECT_EQ(c.activation, GatedActivation::SiLU);
+  EXPECT_EQ(c.normEps, 1e-6);
+  EXPECT_EQ(c.activation, Activation::SiLU);
   EXPECT_EQ(c.rope.theta, 10000);
   EXPECT_TRUE(std::holds_alternative<std::monostate>(c.rope.scaling));
-  EXPECT_FALSE(c.tieWordEmbeddings || c.queryKeyValueBias || c.attentionOutputBias || c.mlpBias ||
-               c.queryKeyNorm);
-  EXPECT_EQ(c.layerWindow, std::vector<int64_t>(32, 0));
+  EXPECT_FALSE(c.tieWordEmbeddings);
+  EXPECT_EQ(biases(c), "");
+  EXPECT_FALSE(c.layer(0).attention()->queryNorm);
+  EXPECT_EQ(windows(c), std::vector<int64_t>(32, 0));
 }
 
 TEST(ConfigDefaults, Mistral) {
@@ -42,8 +56,8 @@ TEST(ConfigDefaults, Mistral) {
   EXPECT_EQ(c.numKeyValueHeads, 8);
   EXPECT_EQ(c.headDim, 128);
   EXPECT_EQ(c.maxPosition, 131072);
-  EXPECT_FALSE(c.queryKeyValueBias);
-  EXPECT_THAT(c.layerWindow, Each(4096)) << "an absent window is not no window";
+  EXPECT_EQ(biases(c), "");
+  EXPECT_THAT(windows(c), Each(4096)) << "an absent window is not no window";
 }
 
 TEST(ConfigDefaults, Qwen2) {
@@ -53,10 +67,9 @@ TEST(ConfigDefaults, Qwen2) {
   EXPECT_EQ(c.numKeyValueHeads, 32);
   EXPECT_EQ(c.headDim, 128);
   EXPECT_EQ(c.maxPosition, 32768);
-  EXPECT_TRUE(c.queryKeyValueBias);
-  EXPECT_FALSE(c.attentionOutputBias);
-  EXPECT_FALSE(c.queryKeyNorm);
-  EXPECT_THAT(c.layerWindow, Each(0));
+  EXPECT_EQ(biases(c), "qkv");
+  EXPECT_FALSE(c.layer(0).attention()->queryNorm);
+  EXPECT_THAT(windows(c), Each(0));
 }
 
 TEST(ConfigDefaults, Qwen3) {
@@ -64,9 +77,9 @@ TEST(ConfigDefaults, Qwen3) {
   EXPECT_EQ(c.vocabSize, 151936);
   EXPECT_EQ(c.numKeyValueHeads, 32);
   EXPECT_EQ(c.headDim, 128) << "not hidden_size / num_attention_heads";
-  EXPECT_FALSE(c.queryKeyValueBias);
-  EXPECT_TRUE(c.queryKeyNorm);
-  EXPECT_THAT(c.layerWindow, Each(0));
+  EXPECT_EQ(biases(c), "");
+  EXPECT_TRUE(c.layer(0).attention()->queryNorm);
+  EXPECT_THAT(windows(c), Each(0));
 }
 
 TEST(ConfigNull, DerivedFields) {
@@ -78,8 +91,8 @@ TEST(ConfigNull, DerivedFields) {
 }
 
 TEST(ConfigNull, Window) {
-  EXPECT_THAT(config("mistral", R"("sliding_window": null)").layerWindow, Each(0));
-  EXPECT_THAT(config("mistral", R"("sliding_window": 12)").layerWindow, Each(12));
+  EXPECT_THAT(windows(config("mistral", R"("sliding_window": null)")), Each(0));
+  EXPECT_THAT(windows(config("mistral", R"("sliding_window": 12)")), Each(12));
 }
 
 TEST(ConfigFields, HeadDimNeedNotDivideHidden) {
@@ -89,43 +102,36 @@ TEST(ConfigFields, HeadDimNeedNotDivideHidden) {
 }
 
 TEST(ConfigFields, Biases) {
-  DecoderConfig llama = config("llama", R"("attention_bias": true, "mlp_bias": true)");
-  EXPECT_TRUE(llama.queryKeyValueBias && llama.attentionOutputBias && llama.mlpBias);
-  DecoderConfig qwen3 = config("qwen3", R"("attention_bias": true)");
-  EXPECT_TRUE(qwen3.queryKeyValueBias && qwen3.attentionOutputBias);
-  EXPECT_FALSE(qwen3.mlpBias);
+  EXPECT_EQ(biases(config("llama", R"("attention_bias": true, "mlp_bias": true)")), "qkvogud");
+  EXPECT_EQ(biases(config("qwen3", R"("attention_bias": true)")), "qkvo");
 }
 
 TEST(ConfigFields, Activations) {
-  EXPECT_EQ(config("llama", R"("hidden_act": "gelu")").activation, GatedActivation::GeluErf);
+  EXPECT_EQ(config("llama", R"("hidden_act": "gelu")").activation, Activation::GeluErf);
   EXPECT_EQ(config("llama", R"("hidden_act": "gelu_pytorch_tanh")").activation,
-            GatedActivation::GeluTanh);
+            Activation::GeluTanh);
 }
 
 TEST(ConfigFields, QwenWindows) {
   const std::string small = R"("num_hidden_layers": 4, )";
-  EXPECT_THAT(
-      config("qwen2", small + R"("sliding_window": 16, "max_window_layers": 2)").layerWindow,
-      ElementsAre(0, 0, 0, 0))
+  EXPECT_THAT(windows(config("qwen2", small + R"("sliding_window": 16, "max_window_layers": 2)")),
+              ElementsAre(0, 0, 0, 0))
       << "use_sliding_window is false by default";
-  EXPECT_THAT(config("qwen2", small + R"("use_sliding_window": true, "sliding_window": 16,
-                                         "max_window_layers": 2)")
-                  .layerWindow,
+  EXPECT_THAT(windows(config("qwen2", small + R"("use_sliding_window": true, "sliding_window": 16,
+                                         "max_window_layers": 2)")),
               ElementsAre(0, 0, 16, 16));
   EXPECT_THAT(
-      config("qwen3", small + R"("use_sliding_window": true, "max_window_layers": 3)").layerWindow,
+      windows(config("qwen3", small + R"("use_sliding_window": true, "max_window_layers": 3)")),
       ElementsAre(0, 0, 0, 4096));
-  EXPECT_THAT(config("qwen3", small + R"("use_sliding_window": true, "sliding_window": null,
-                                         "max_window_layers": 0)")
-                  .layerWindow,
+  EXPECT_THAT(windows(config("qwen3", small + R"("use_sliding_window": true, "sliding_window": null,
+                                         "max_window_layers": 0)")),
               ElementsAre(0, 0, 0, 0));
 }
 
 TEST(ConfigFields, LayerTypesOverrideMaxWindowLayers) {
-  EXPECT_THAT(config("qwen3", R"("num_hidden_layers": 3, "use_sliding_window": true,
+  EXPECT_THAT(windows(config("qwen3", R"("num_hidden_layers": 3, "use_sliding_window": true,
         "sliding_window": 8, "max_window_layers": 3,
-        "layer_types": ["sliding_attention", "full_attention", "sliding_attention"])")
-                  .layerWindow,
+        "layer_types": ["sliding_attention", "full_attention", "sliding_attention"])")),
               ElementsAre(8, 0, 8));
 }
 

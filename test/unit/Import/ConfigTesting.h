@@ -37,6 +37,14 @@ inline ParsedConfig parseFields(const std::string &modelType, const std::string 
                      fields + "}");
 }
 
+/// Keys that each layer sees including its own; 0: all of them.
+inline std::vector<int64_t> windows(const DecoderConfig &config) {
+  std::vector<int64_t> keys;
+  for (const LayerConfig &layer : config.layers)
+    keys.push_back(layer.attention()->windowLeft + 1);
+  return keys;
+}
+
 } // namespace heddle
 
 #endif // HEDDLE_TEST_UNIT_IMPORT_CONFIGTESTING_H
