@@ -106,7 +106,7 @@ private:
     Shape offsets(4, emit.getIndexAttr(0)), strides(4, emit.getIndexAttr(1));
     offsets[3] = channels.offset;
     strides[3] = channels.stride;
-    return tensor::ExtractSliceOp::create(emit, input, offsets, sizes, strides);
+    return emit.extract(input, offsets, sizes, /*dropped=*/0, strides);
   }
 
   Value insert(TensorEmitter &emit, Value part, Value into, Channels channels) const {
@@ -114,7 +114,7 @@ private:
     Shape offsets(4, emit.getIndexAttr(0)), strides(4, emit.getIndexAttr(1));
     offsets[3] = channels.offset;
     strides[3] = channels.stride;
-    return tensor::InsertSliceOp::create(emit, part, into, offsets, sizes, strides);
+    return emit.insert(part, into, offsets, sizes, strides);
   }
 
   /// Copies the channels from `first` on.

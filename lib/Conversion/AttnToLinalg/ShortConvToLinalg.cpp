@@ -56,6 +56,8 @@ struct ShortConvToLinalg : AttnToLinalgPattern<ShortConvOp> {
         sequences.haveSlots() ? emit.filled(shape, element, 0.0) : emit.empty(shape, element);
 
     Shape stateSizes = {one, channels, past};
+    // Tokens of this call are read as they entered: they are rounded to the type of the states behind the last one.
+    Type carried = stateElement == element ? element : computeType({input, states});
     ResultRange ends = sequences.forEach(
         emit, {states, output},
         [&](TensorEmitter &body, const Sequences::Sequence &sequence, ValueRange before) {
@@ -63,7 +65,8 @@ struct ShortConvToLinalg : AttnToLinalgPattern<ShortConvOp> {
           // A kernel of one token has no state; slices of nothing are not allowed.
           SmallVector<Value> inits = {before[1]};
           if (width > 1)
-            inits.push_back(body.extract(before[0], place, stateSizes, /*dropped=*/1));
+            inits.push_back(convertTensor(
+                body, body.extract(before[0], place, stateSizes, /*dropped=*/1), carried));
           ResultRange after = forEachStep(
               body, sequence.count, inits, [&](TensorEmitter &inner, Value step, ValueRange now) {
                 Shape offsets = {sequence.batch,
@@ -72,7 +75,8 @@ struct ShortConvToLinalg : AttnToLinalgPattern<ShortConvOp> {
               });
           Value state = before[0];
           if (width > 1)
-            state = body.insert(after[1], state, place, stateSizes);
+            state =
+                body.insert(convertTensor(body, after[1], stateElement), state, place, stateSizes);
           return SmallVector<Value>{state, after[0]};
         });
     rewriter.replaceOp(op, {emit.castTo(ends[1], op.getOutput().getType()),

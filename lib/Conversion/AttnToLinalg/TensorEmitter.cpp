@@ -209,17 +209,23 @@ Value TensorEmitter::joinDims(Value tensor, unsigned dim) {
 }
 
 Value TensorEmitter::extract(Value tensor, const Shape &offsets, const Shape &sizes,
-                             unsigned dropped) {
+                             unsigned dropped, Shape strides) {
   SmallVector<int64_t> shape;
   for (OpFoldResult size : ArrayRef(sizes).drop_front(dropped))
     shape.push_back(getConstantIntValue(size).value_or(ShapedType::kDynamic));
   auto type = RankedTensorType::get(shape, getElementTypeOrSelf(tensor));
-  Shape strides(sizes.size(), getIndexAttr(1));
+  // A slice of no elements has no valid offset where its tensor has no elements either.
+  if (llvm::is_contained(shape, 0))
+    return empty(Shape(ArrayRef(sizes).drop_front(dropped)), type.getElementType());
+  strides.resize(sizes.size(), getIndexAttr(1));
   return tensor::ExtractSliceOp::create(*this, type, tensor, offsets, sizes, strides);
 }
 
-Value TensorEmitter::insert(Value part, Value tensor, const Shape &offsets, const Shape &sizes) {
-  Shape strides(sizes.size(), getIndexAttr(1));
+Value TensorEmitter::insert(Value part, Value tensor, const Shape &offsets, const Shape &sizes,
+                            Shape strides) {
+  if (llvm::is_contained(cast<RankedTensorType>(part.getType()).getShape(), 0))
+    return tensor;
+  strides.resize(sizes.size(), getIndexAttr(1));
   return tensor::InsertSliceOp::create(*this, part, tensor, offsets, sizes, strides);
 }
 

@@ -129,12 +129,13 @@ public:
   /// `tensor` with the static extents that `type` knows.
   mlir::Value castTo(mlir::Value tensor, mlir::Type type);
 
-  /// The part of `tensor` at `offsets`, without its first `dropped` dimensions, of which it takes one element each; a view.
+  /// The part of `tensor` at `offsets`, without its first `dropped` dimensions, of which it takes one element each; a view. Strides are 1 by
+  /// default.
   mlir::Value extract(mlir::Value tensor, const Shape &offsets, const Shape &sizes,
-                      unsigned dropped);
+                      unsigned dropped, Shape strides = {});
   /// `tensor` with `part` written to where extract would take it from.
-  mlir::Value insert(mlir::Value part, mlir::Value tensor, const Shape &offsets,
-                     const Shape &sizes);
+  mlir::Value insert(mlir::Value part, mlir::Value tensor, const Shape &offsets, const Shape &sizes,
+                     Shape strides = {});
 
   mlir::AffineMap map(unsigned loops, Dims dims);
 

@@ -88,3 +88,12 @@ func.func @dynamic_run_time(%x: tensor<1x5x2x4xf32>, %p: tensor<1x5xi32>) -> ten
   %0 = attn.rope %x, %p {theta = 1.0e4 : f64, scaling = #attn.rope_dynamic<factor = 4.0, max_position = 64>} : tensor<1x5x2x4xf32>, tensor<1x5xi32>
   return %0 : tensor<1x5x2x4xf32>
 }
+
+// No heads: nothing is sliced, and the result has no elements.
+// CHECK-LABEL: func.func @no_heads
+func.func @no_heads(%x: tensor<?x4x0x6xf32>, %p: tensor<4xi32>) -> tensor<?x4x0x6xf32> {
+  // CHECK-NOT: tensor.extract_slice %arg0
+  // CHECK: return %{{.*}} : tensor<?x4x0x6xf32>
+  %y = attn.rope %x, %p {theta = 10.0} : tensor<?x4x0x6xf32>, tensor<4xi32>
+  return %y : tensor<?x4x0x6xf32>
+}

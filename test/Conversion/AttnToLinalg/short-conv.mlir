@@ -34,3 +34,15 @@ func.func @pointwise(%x: tensor<1x?x24xf32>, %w: tensor<24x1xf32>) -> tensor<1x?
       : (tensor<1x?x24xf32>, tensor<24x1xf32>) -> (tensor<1x?x24xf32>, tensor<1x24x0xf32>)
   return %y : tensor<1x?x24xf32>
 }
+
+// Tokens of a call are not rounded to the type of its states before the last one.
+// CHECK-LABEL: func.func @narrow_state
+func.func @narrow_state(%x: tensor<1x?x24xf32>, %w: tensor<24x2xf32>, %s: tensor<1x24x1xf16>) -> tensor<1x24x1xf16> {
+  // CHECK: %[[OWN:.*]] = linalg.generic {{.*}} ins(%{{.*}} : tensor<24x1xf16>) outs(%{{.*}} : tensor<24x1xf32>)
+  // CHECK: scf.for {{.*}} iter_args(%{{.*}} = %{{.*}}, %{{.*}} = %[[OWN]])
+  // CHECK: scf.yield
+  // CHECK: linalg.generic {{.*}} : tensor<24x1xf32>) outs(%{{.*}} : tensor<24x1xf16>)
+  %y, %t = attn.short_conv %x, %w initial_state(%s : tensor<1x24x1xf16>)
+      : (tensor<1x?x24xf32>, tensor<24x2xf32>) -> (tensor<1x?x24xf32>, tensor<1x24x1xf16>)
+  return %t : tensor<1x24x1xf16>
+}

@@ -38,7 +38,9 @@ public:
     position = i + valid - operands.query->shape()[1];
   }
 
-  void evaluate(double *output, double &lse, double &magnitude, double &firstKeyMass) const {
+  /// Statistics go to element `place`, the norm of the output's terms to `magnitude`.
+  void evaluate(double *output, double &magnitude, AttentionResult &result, size_t place) const {
+    double &lse = result.lse[place], &firstKeyMass = result.firstKeyMass[place];
     int64_t width = operands.value->shape()[3];
     std::vector<std::pair<int64_t, double>> scores;
     double largest = -INFINITY;
@@ -51,8 +53,9 @@ public:
     }
     for (int64_t d = 0; d < width; ++d)
       output[d] = 0;
-    lse = -INFINITY;
+    lse = result.max[place] = largest;
     magnitude = firstKeyMass = 0;
+    result.sinkMass[place] = operands.sinks && (*operands.sinks)[h] != -INFINITY;
     if (scores.empty())
       return;
     double sum = 0;
@@ -60,8 +63,11 @@ public:
       sum += std::exp(score - largest);
     lse = largest + std::log(sum);
     double denominator = sum;
-    if (operands.sinks)
-      denominator += std::exp((*operands.sinks)[h] - largest);
+    if (operands.sinks) {
+      double sink = std::exp((*operands.sinks)[h] - largest);
+      denominator += sink;
+      result.sinkMass[place] = sink == INFINITY ? 1 : sink / denominator;
+    }
     if (scores.front().first == 0)
       firstKeyMass = std::exp(scores.front().second - largest) / denominator;
     std::vector<double> absolute(static_cast<size_t>(width));
@@ -100,6 +106,8 @@ private:
     score *= rule.scale.value_or(1 / std::sqrt(double(width)));
     if (rule.softcap > 0)
       score = rule.softcap * std::tanh(score / rule.softcap);
+    if (rule.score)
+      score = rule.score(score, b, h, position, j);
     if (operands.slopes) {
       double slope = operands.slopes->shape().size() == 1 ? operands.slopes->get({h})
                                                           : operands.slopes->get({b, h});
@@ -131,17 +139,16 @@ AttentionResult evaluateAttention(const AttentionOperands &given, const Attentio
   AttentionResult result;
   result.output.resize(size_t(batch * length * heads * width));
   result.lse.resize(size_t(batch * heads * length));
-  result.firstKeyMass.resize(size_t(batch * heads * length));
+  for (std::vector<double> *statistic : {&result.firstKeyMass, &result.max, &result.sinkMass})
+    statistic->resize(size_t(batch * heads * length));
   result.magnitude.resize(size_t(batch * length * heads));
   for (int64_t b = 0; b < batch; ++b)
     for (int64_t h = 0; h < heads; ++h)
       for (int64_t i = 0; i < length; ++i) {
         int64_t row = (b * length + i) * heads + h;
         Row(operands, rule, rounding, b, h, i)
-            .evaluate(result.output.data() + row * width,
-                      result.lse[size_t((b * heads + h) * length + i)],
-                      result.magnitude[size_t(row)],
-                      result.firstKeyMass[size_t((b * heads + h) * length + i)]);
+            .evaluate(result.output.data() + row * width, result.magnitude[size_t(row)], result,
+                      size_t((b * heads + h) * length + i));
       }
   return result;
 }

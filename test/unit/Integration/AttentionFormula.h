@@ -10,6 +10,7 @@
 
 #include "Array.h"
 
+#include <functional>
 #include <optional>
 
 namespace heddle::test {
@@ -27,13 +28,15 @@ struct AttentionRule {
   int64_t globalKeys = 0; // that `left` does not hide
   double softcap = 0;     // 0: none
   std::optional<double> scale;
+  /// The score region: of a score, batch, head, position of the query and key.
+  std::function<double(double, int64_t, int64_t, int64_t, int64_t)> score;
 };
 
 /// Row-major [B, Lq, Hq, dv] and [B, Hq, Lq].
 struct AttentionResult {
   std::vector<double> output, lse;
-  /// The weight of key 0 of each row, as lse is laid out.
-  std::vector<double> firstKeyMass;
+  /// The weight of key 0 of each row, its largest score and the weight of the sink, as lse is laid out.
+  std::vector<double> firstKeyMass, max, sinkMass;
   /// Norm of each output row if all values were positive, [B, Lq, Hq]: what its errors are relative to.
   std::vector<double> magnitude;
 };

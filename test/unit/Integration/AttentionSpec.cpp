@@ -18,6 +18,67 @@ static std::string listText(const std::vector<int64_t> &numbers) {
   return text;
 }
 
+/// The type of what a region captures; "" if nothing.
+static std::string capturedType(ScoreForm form, int64_t keys) {
+  switch (form) {
+  case ScoreForm::None:
+  case ScoreForm::Distance:
+    return "";
+  case ScoreForm::Table:
+    return tensorType({-1, -1}, DType::F32);
+  case ScoreForm::Documents:
+    return tensorType({-1, keys}, DType::I32);
+  }
+  return "";
+}
+
+/// The region of a score, which follows the types of attn.attention.
+static std::string regionText(ScoreForm form, const std::string &captured) {
+  switch (form) {
+  case ScoreForm::None:
+    return "";
+  case ScoreForm::Distance:
+    return R"(
+      score(%s, %b, %h, %p, %j) {
+    %eighth = arith.constant 0.125 : f32
+    %one = arith.constant 1 : index
+    %number = arith.addi %h, %one : index
+    %difference = arith.subi %p, %j : index
+    %both = arith.muli %difference, %number : index
+    %i = arith.index_cast %both : index to i32
+    %x = arith.sitofp %i : i32 to f32
+    %distance = math.absf %x : f32
+    %penalty = arith.mulf %distance, %eighth : f32
+    %t = arith.subf %s, %penalty : f32
+    attn.yield %t : f32
+  })";
+  case ScoreForm::Table:
+    return R"(
+      score(%s, %b, %h, %p, %j, %table) {
+    %eight = arith.constant 8 : index
+    %difference = arith.subi %j, %p : index
+    %i = arith.addi %difference, %eight : index
+    %x = tensor.extract %table[%h, %i] : )" +
+           captured + R"(
+    %t = arith.addf %s, %x : f32
+    attn.yield %t : f32
+  })";
+  case ScoreForm::Documents:
+    return R"(
+      score(%s, %b, %h, %p, %j, %ids) {
+    %none = arith.constant 0xFF800000 : f32
+    %mine = tensor.extract %ids[%b, %p] : )" +
+           captured + R"(
+    %other = tensor.extract %ids[%b, %j] : )" +
+           captured + R"(
+    %same = arith.cmpi eq, %mine, %other : i32
+    %t = arith.select %same, %s, %none : f32
+    attn.yield %t : f32
+  })";
+  }
+  return "";
+}
+
 EntryText AttentionSpec::entry(const std::string &symbol) const {
   EntryText entry(symbol);
   int64_t h = heads, hk = keyHeads;
@@ -48,8 +109,15 @@ EntryText AttentionSpec::entry(const std::string &symbol) const {
     clause("alibi_slopes", tensorType({h}, DType::F32));
   if (slopesRank == 2)
     clause("alibi_slopes", tensorType({-1, h}, DType::F32));
+  std::string captured = capturedType(score, keys);
+  if (!captured.empty())
+    clause("captures", captured);
 
   std::string attributes = "return_lse";
+  if (max)
+    attributes += ", return_max";
+  if (sinkMass)
+    attributes += ", return_sink_mass";
   if (firstKeyMass)
     attributes += ", return_first_key_mass";
   if (rule.causal)
@@ -67,14 +135,22 @@ EntryText AttentionSpec::entry(const std::string &symbol) const {
     attributes += ", tile.config = #tile.config<block = [" + listText(block) + "]>";
   std::string outputType = tensorType({-1, queries, h, dv}, type);
   std::string lseType = tensorType({-1, h, queries}, DType::F32);
-  std::string more = firstKeyMass ? ", " + lseType : "";
-  entry.line("%o, %lse" + std::string(firstKeyMass ? ", %first" : "") + " = attn.attention " +
-             operands + " {" + attributes + "} : (" + queryText + ", " + keyText + ", " +
-             valueText + ") -> (" + outputType + ", " + lseType + more + ")");
+  std::string values, types;
+  std::vector<std::string> statistics = {"lse"};
+  for (auto [asked, name] :
+       {std::pair(max, "max"), {sinkMass, "sink_mass"}, {firstKeyMass, "first"}})
+    if (asked)
+      statistics.push_back(name);
+  for (const std::string &name : statistics) {
+    values += ", %" + name;
+    types += ", " + lseType;
+  }
+  entry.line("%o" + values + " = attn.attention " + operands + " {" + attributes + "} : (" +
+             queryText + ", " + keyText + ", " + valueText + ") -> (" + outputType + types + ")" +
+             regionText(score, captured));
   entry.result("%o", outputType, "o");
-  entry.result("%lse", lseType, "lse");
-  if (firstKeyMass)
-    entry.result("%first", lseType, "first");
+  for (const std::string &name : statistics)
+    entry.result("%" + name, lseType, name);
   return entry;
 }
 
@@ -106,8 +182,13 @@ std::string AttentionSpec::text() const {
     text += " mask=" + list(*mask);
   if (sinks)
     text += " sinks:" + std::string(dtypeName(sinksType));
-  if (firstKeyMass)
-    text += " first_key_mass";
+  for (auto [asked, word] : {std::pair(max, " max"),
+                             {sinkMass, " sink_mass"},
+                             {firstKeyMass, " first_key_mass"},
+                             {score == ScoreForm::Distance, " score=distance"},
+                             {score == ScoreForm::Table, " score=table"},
+                             {score == ScoreForm::Documents, " score=documents"}})
+    text += asked ? word : "";
   if (lengths)
     text += " kv_len:" + std::string(dtypeName(lengthsType));
   if (slopesRank)
@@ -162,6 +243,12 @@ AttentionInputs AttentionInputs::random(const AttentionSpec &spec, const Attenti
     inputs.slopes = Array::uniform(DType::F32, {spec.heads}, random, 0, 0.5);
   if (spec.slopesRank == 2)
     inputs.slopes = Array::uniform(DType::F32, {batch, spec.heads}, random, 0, 0.5);
+  if (spec.score == ScoreForm::Table)
+    inputs.captured =
+        Array::uniform(DType::F32, {spec.heads, random.integer(1, 20)}, random, -3, 3);
+  if (spec.score == ScoreForm::Documents)
+    inputs.captured = Array::filled(DType::I32, {batch, extents.keys},
+                                    [&](const auto &) { return double(random.integer(0, 2)); });
   return inputs;
 }
 
@@ -176,6 +263,46 @@ AttentionOperands AttentionInputs::operands(const AttentionSpec &spec) const {
   operands.lengths = spec.lengths ? &lengths : nullptr;
   operands.slopes = spec.slopesRank ? &slopes : nullptr;
   return operands;
+}
+
+AttentionRule AttentionInputs::rule(const AttentionSpec &spec) const {
+  AttentionRule rule = spec.rule;
+  switch (spec.score) {
+  case ScoreForm::None:
+    break;
+  case ScoreForm::Distance:
+    rule.score = [](double score, int64_t, int64_t head, int64_t position, int64_t key) {
+      return score - std::abs(double((position - key) * (head + 1))) / 8;
+    };
+    break;
+  case ScoreForm::Table:
+    rule.score = [this](double score, int64_t, int64_t head, int64_t position, int64_t key) {
+      int64_t last = captured.shape()[1] - 1;
+      return score + captured.get({head, std::clamp<int64_t>(key - position + 8, 0, last)});
+    };
+    break;
+  case ScoreForm::Documents:
+    rule.score = [this](double score, int64_t batch, int64_t, int64_t position, int64_t key) {
+      int64_t own = std::clamp<int64_t>(position, 0, captured.shape()[1] - 1);
+      return captured.get({batch, own}) == captured.get({batch, key}) ? score : -INFINITY;
+    };
+    break;
+  }
+  return rule;
+}
+
+std::vector<Array *> AttentionInputs::arguments(const AttentionSpec &spec) {
+  std::vector<Array *> list{&query, &key, &value};
+  for (auto [present, array] :
+       {std::pair(spec.bias.has_value(), &bias),
+        {spec.mask.has_value(), &mask},
+        {spec.sinks, &sinks},
+        {spec.lengths, &lengths},
+        {spec.slopesRank != 0, &slopes},
+        {spec.score == ScoreForm::Table || spec.score == ScoreForm::Documents, &captured}})
+    if (present)
+      list.push_back(array);
+  return list;
 }
 
 static int64_t roundUp(int64_t number, int64_t unit) { return (number + unit - 1) / unit * unit; }
@@ -242,29 +369,25 @@ AttentionOutputs callAttention(const Program &program, const std::string &entry,
                                const AttentionSpec &spec, AttentionInputs &inputs,
                                int32_t threads) {
   const Array::Index &query = inputs.query.shape();
+  Array statistic(DType::F32, {query[0], query[2], query[1]});
   AttentionOutputs outputs{Array(spec.type, {query[0], query[1], query[2], spec.valueDim}),
-                           Array(DType::F32, {query[0], query[2], query[1]}),
-                           Array(DType::F32, {query[0], query[2], query[1]})};
-  std::vector<Array *> arguments{&inputs.query, &inputs.key, &inputs.value};
-  for (auto [present, array] : {std::pair(spec.bias.has_value(), &inputs.bias),
-                                {spec.mask.has_value(), &inputs.mask},
-                                {spec.sinks, &inputs.sinks},
-                                {spec.lengths, &inputs.lengths},
-                                {spec.slopesRank != 0, &inputs.slopes}})
-    if (present)
-      arguments.push_back(array);
+                           statistic, statistic.copy(), statistic.copy(), statistic.copy()};
+  std::vector<Array *> arguments = inputs.arguments(spec);
   arguments.push_back(&outputs.output);
   arguments.push_back(&outputs.lse);
-  if (spec.firstKeyMass)
-    arguments.push_back(&outputs.firstKeyMass);
+  for (auto [asked, array] : {std::pair(spec.max, &outputs.max),
+                              {spec.sinkMass, &outputs.sinkMass},
+                              {spec.firstKeyMass, &outputs.firstKeyMass}})
+    if (asked)
+      arguments.push_back(array);
   program.call(entry, arguments, threads);
   return outputs;
 }
 
 AttentionExpectation::AttentionExpectation(const AttentionSpec &spec, const AttentionInputs &inputs)
-    : exact(evaluateAttention(inputs.operands(spec), spec.rule)) {
+    : exact(evaluateAttention(inputs.operands(spec), inputs.rule(spec))) {
   if (spec.type == DType::F16 || spec.type == DType::BF16)
-    rounded = evaluateAttention(inputs.operands(spec), spec.rule,
+    rounded = evaluateAttention(inputs.operands(spec), inputs.rule(spec),
                                 AttentionRounding{spec.type, spec.type});
 }
 
@@ -299,10 +422,15 @@ void compareAttention(const AttentionOutputs &outputs, const AttentionExpectatio
       << "output of " << context << " " << spec.text();
   EXPECT_LE(relativeError(outputs.lse, expected.exact.lse), spec.type == DType::F32 ? 1e-5 : 1e-3)
       << "lse of " << context << " " << spec.text();
-  if (spec.firstKeyMass)
-    EXPECT_LE(relativeError(outputs.firstKeyMass, expected.exact.firstKeyMass),
-              spec.type == DType::F32 ? 1e-5 : 1e-3)
-        << "first_key_mass of " << context << " " << spec.text();
+  auto compare = [&](bool asked, const Array &found, const std::vector<double> &wanted,
+                     const char *name) {
+    if (asked)
+      EXPECT_LE(relativeError(found, wanted), spec.type == DType::F32 ? 1e-5 : 1e-3)
+          << name << " of " << context << " " << spec.text();
+  };
+  compare(spec.max, outputs.max, expected.exact.max, "max");
+  compare(spec.sinkMass, outputs.sinkMass, expected.exact.sinkMass, "sink_mass");
+  compare(spec.firstKeyMass, outputs.firstKeyMass, expected.exact.firstKeyMass, "first_key_mass");
   EXPECT_LE(largestRowError(outputs, expected, spec), 1)
       << "a row of the output of " << context << " " << spec.text();
 }

@@ -11,6 +11,14 @@
 
 namespace heddle::test {
 
+/// Score regions that entries may have.
+enum class ScoreForm {
+  None,
+  Distance, // less 1/8 of the distance, times the number of the head from 1
+  Table, // plus the element [head, key - position + 8] of a captured table, at its borders the last one
+  Documents // -inf where a captured [B, Lk] differs at position and key
+};
+
 /// What an attention entry fixes at compile time.
 struct AttentionSpec {
   DType type = DType::F32;                 // of query and output
@@ -21,9 +29,10 @@ struct AttentionSpec {
   std::optional<std::array<bool, 4>> bias, mask;
   DType biasType = DType::F32, sinksType = DType::F32, lengthsType = DType::I32;
   bool sinks = false, lengths = false;
-  bool firstKeyMass = false; // a result more
-  int slopesRank = 0;        // 0: no slopes
-  bool dynamicDims = false;  // the head dims are not in the types; needs a scale
+  bool firstKeyMass = false, max = false, sinkMass = false; // results more
+  ScoreForm score = ScoreForm::None;
+  int slopesRank = 0;       // 0: no slopes
+  bool dynamicDims = false; // the head dims are not in the types; needs a scale
   /// Numbers of queries and keys that the types say; -1: any.
   int64_t queries = -1, keys = -1;
   /// `tile.config`: queries and keys of a block of the tile kernel, and keys of a chunk; empty: what it chooses.
@@ -51,7 +60,7 @@ enum class AttentionMemory {
 
 /// The arrays of one call.
 struct AttentionInputs {
-  Array query, key, value, bias, mask, sinks, lengths, slopes;
+  Array query, key, value, bias, mask, sinks, lengths, slopes, captured;
 
   /// Random values; a tenth of the biases is -inf, some sinks are infinite, and key and value rows
   /// past a length hold NaN.
@@ -59,6 +68,10 @@ struct AttentionInputs {
                                 Random &random);
 
   AttentionOperands operands(const AttentionSpec &spec) const;
+  /// The rule of `spec` with its score region.
+  AttentionRule rule(const AttentionSpec &spec) const;
+  /// Those that the entry has, in its order.
+  std::vector<Array *> arguments(const AttentionSpec &spec);
 
   /// Moves query, key and value. With SharedKeyHead all key heads become the first one.
   void moveTo(AttentionMemory memory);
@@ -67,7 +80,7 @@ struct AttentionInputs {
 /// What a call gave.
 struct AttentionOutputs {
   Array output, lse;
-  Array firstKeyMass; // only if it is asked for
+  Array max, sinkMass, firstKeyMass; // only if they are asked for
 };
 
 /// Calls the entry that `spec` describes.

@@ -120,6 +120,10 @@ std::string Program::tryCompile(const Way &way) {
   return parsed ? load(**parsed, way).error() : parsed.error();
 }
 
+std::string Program::tryCompile(mlir::OwningOpRef<mlir::ModuleOp> parsed, const Way &way) {
+  return load(*parsed, way).error();
+}
+
 Status Program::load(mlir::ModuleOp parsed, const Way &way) {
   goldens::LoadOptions options;
   if (way.isSimulated())

@@ -76,6 +76,7 @@ public:
   bool compile(mlir::OwningOpRef<mlir::ModuleOp> module, const Way &way = {});
   /// The errors where some are expected, else "".
   std::string tryCompile(const Way &way);
+  std::string tryCompile(mlir::OwningOpRef<mlir::ModuleOp> module, const Way &way);
 
   /// Calls an entry with its arguments in order and as much workspace as it asks for.
   Outcome tryCall(const std::string &entry, const std::vector<Array *> &arguments,

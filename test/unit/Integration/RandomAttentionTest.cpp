@@ -115,6 +115,12 @@ static RandomSpec randomSpec(Random &random) {
   }
   // Of few configurations: it makes kernels longer.
   spec.firstKeyMass = random.chance(0.2);
+  if (random.chance(0.2)) {
+    static const ScoreForm forms[] = {ScoreForm::Distance, ScoreForm::Table, ScoreForm::Documents};
+    spec.score = pick(random, forms);
+    spec.max = random.chance(0.5);
+    spec.sinkMass = spec.sinks;
+  }
   bool ieee = spec.type == DType::F32 && random.chance(0.3);
   return {spec, ieee ? tile::DotPrecision::IEEE : tile::DotPrecision::TF32x3};
 }
