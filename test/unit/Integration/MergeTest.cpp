@@ -68,6 +68,8 @@ AttentionOutputs callMerge(const Program &program, const std::string &entry, Par
   const Array::Index &shape = parts.output.shape();
   AttentionOutputs outputs{Array(type, {shape[1], shape[2], heads, dim}),
                            Array(DType::F32, {shape[1], heads, shape[2]}),
+                           {},
+                           {},
                            {}};
   std::vector<Array *> arguments{&parts.output, &parts.lse};
   if (sinks)
