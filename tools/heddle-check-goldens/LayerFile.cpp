@@ -12,7 +12,11 @@
 //
 // The steps follow both. Caches begin with zeros. Those of a growing layer have
 // their tokens in dimension 1, and no _split and _final; output.CACHE_half_order is
-// the same with even channels before odd ones.
+// the same with even channels before odd ones. A cache may be inter.CACHE instead.
+//
+// Other results are for tokens, too: output.NAME, and output.NAME_decode. These may
+// know fewer columns than the entry gives: then the rest is -1 or -inf. The file's
+// `selected` is topk_indices as a mask.
 //
 // The types that depend on --dtype are those of the lines that begin with `!`: in
 // these, f32 becomes the type in question.
@@ -27,6 +31,7 @@
 
 #include "heddle/TensorIO/File.h"
 
+#include <cmath>
 #include <cstring>
 #include <set>
 
@@ -47,13 +52,19 @@ private:
   Status checkStrayTensors(const run::Entry &entry) const;
   Status runWay(const run::Module &module, const std::string &way,
                 const std::vector<int64_t> &calls);
-  Status call(const run::Module &module, const Tensor &tokens, int64_t start, Tensor &output);
+  Status call(const run::Module &module, const Tensor &tokens, int64_t start);
   void beginCaches(const run::Entry &entry);
   void compareCaches(const std::string &way, const std::string &suffix);
+  void compareOutputs(const std::string &way, const std::string &suffix, int64_t first,
+                      int64_t count);
 
   const TensorView *find(const std::string &name) const {
     auto found = file.tensors().find(name);
     return found == file.tensors().end() ? nullptr : &found->second;
+  }
+  /// The file's name for a cache.
+  std::string nameOfCache(const std::string &cache) const {
+    return (find("output." + cache) ? "output." : "inter.") + cache;
   }
   /// Whether a cache holds rows of tokens: then only its last contents are known.
   bool grows(const std::string &cache) const { return !find("output." + cache + "_final"); }
@@ -65,6 +76,7 @@ private:
   Report &report;
   Tensor x, decode;
   std::map<std::string, Tensor> weights, caches;
+  std::map<std::string, Tensor> outputs; // of all tokens so far
 };
 
 } // namespace
@@ -115,7 +127,7 @@ Status LayerFile::checkStrayTensors(const run::Entry &entry) const {
              rest.consume_back("_decode") || rest.consume_back("_half_order"));
     else
       rest.consume_front("weight.");
-    if (!entry.find(rest.str()))
+    if (!entry.find(rest == "selected" ? "topk_indices" : rest.str()))
       unknown += (unknown.empty() ? "the graph has no place for " : ", ") + name;
   }
   if (!unknown.empty())
@@ -127,7 +139,7 @@ Status LayerFile::checkStrayTensors(const run::Entry &entry) const {
 void LayerFile::beginCaches(const run::Entry &entry) {
   caches.clear();
   for (const run::Argument &argument : entry.args) {
-    const TensorView *expected = find("output." + argument.name);
+    const TensorView *expected = find(nameOfCache(argument.name));
     if (!argument.isCache() || !expected)
       continue;
     Tensor cache = std::move(*Tensor::zeros(argument.dtype, expected->shape));
@@ -138,8 +150,7 @@ void LayerFile::beginCaches(const run::Entry &entry) {
 }
 
 /// One call: the caches are those of the call before.
-Status LayerFile::call(const run::Module &module, const Tensor &tokens, int64_t start,
-                       Tensor &output) {
+Status LayerFile::call(const run::Module &module, const Tensor &tokens, int64_t start) {
   Result<const run::Entry *> entry = module.findEntry("layer");
   if (!entry)
     return entry.failure();
@@ -163,7 +174,7 @@ Status LayerFile::call(const run::Module &module, const Tensor &tokens, int64_t 
       status = arguments.give(argument.name, converted.view(), argument.name);
     } else if (argument.isCache()) {
       if (!caches.count(argument.name))
-        return Failure{"tensor 'output." + argument.name + "' is missing"};
+        return Failure{"tensor '" + nameOfCache(argument.name) + "' is missing"};
       status = arguments.give(argument.name, caches[argument.name].view(), argument.name);
     }
     if (!status)
@@ -175,7 +186,18 @@ Status LayerFile::call(const run::Module &module, const Tensor &tokens, int64_t 
     return status;
   for (auto &[name, cache] : caches)
     cache = std::move(*Tensor::copyOf(arguments.view(name)));
-  insertTokens(output, arguments.view("y"), start);
+  for (const run::Argument &argument : (*entry)->args) {
+    if (argument.role != "output")
+      continue;
+    TensorView result = arguments.view(argument.name);
+    Tensor &all = outputs[argument.name];
+    if (!all.count()) {
+      std::vector<int64_t> shape = result.shape;
+      shape[1] = x.shape()[1] + decode.shape()[1];
+      all = std::move(*Tensor::zeros(argument.dtype, shape));
+    }
+    insertTokens(all, result, start);
+  }
   return {};
 }
 
@@ -184,12 +206,62 @@ void LayerFile::compareCaches(const std::string &way, const std::string &suffix)
     bool isEnd = suffix == "_final";
     if (grows(name) && !isEnd)
       continue;
-    std::string output = "output." + name + (grows(name) ? "" : suffix);
+    std::string output = nameOfCache(name) + (grows(name) ? "" : suffix);
     if (const TensorView *expected = find(output))
       report.compare(way + " " + output, cache.view(), *expected, limit());
     if (const TensorView *expected = find(output + "_half_order"))
       report.compare(way + " " + output + "_half_order", inHalfOrder(cache.view()).view(),
                      *expected, limit());
+  }
+}
+
+/// Columns from `count` on are dropped; all of them are -1 or -inf, which is checked.
+static Tensor firstColumns(const TensorView &rows, int64_t count, bool &restIsFill) {
+  std::vector<int64_t> shape = rows.shape;
+  size_t width = size_t(shape.back()), kept = std::min(width, size_t(count));
+  shape.back() = int64_t(kept);
+  Tensor first = std::move(*Tensor::zeros(rows.dtype, shape));
+  double fill = isFloat(rows.dtype) ? -INFINITY : -1;
+  for (size_t element = 0; element < size_t(rows.count()); ++element) {
+    double value = loadAsDouble(rows.dtype, rows.data, element);
+    if (size_t column = element % width; column >= kept)
+      restIsFill = restIsFill && value == fill;
+    else
+      storeFromDouble(rows.dtype, first.data(), element / width * kept + column, value);
+  }
+  return first;
+}
+
+/// Rows of a mask [B, T, keys] that are 1 where a list [B, T, k] names the key; -1 names none.
+static Tensor maskOf(const TensorView &lists, const TensorView &like) {
+  Tensor mask = std::move(*Tensor::zeros(like.dtype, like.shape));
+  int64_t width = lists.shape.back(), keys = like.shape.back();
+  for (int64_t entry = 0; entry < lists.count(); ++entry) {
+    int64_t key = loadAsInteger(lists.dtype, lists.data, size_t(entry));
+    if (key >= 0 && key < keys)
+      storeFromDouble(like.dtype, mask.data(), size_t(entry / width * keys + key), 1);
+  }
+  return mask;
+}
+
+/// Results for the tokens from `first` on with output.NAME, `suffix` at its end.
+void LayerFile::compareOutputs(const std::string &way, const std::string &suffix, int64_t first,
+                               int64_t count) {
+  for (const auto &[name, all] : outputs) {
+    Tensor tokens = sliceTokens(all.view(), first, count);
+    std::string output = "output." + name + suffix;
+    if (const TensorView *expected = find(output)) {
+      bool restIsFill = true;
+      Tensor columns = firstColumns(tokens.view(), expected->shape.back(), restIsFill);
+      report.compare(way + " " + output, columns.view(), *expected, limit());
+      if (columns.count() != tokens.count())
+        report.check(way + " " + output + " behind the last key", restIsFill,
+                     restIsFill ? "nothing" : "expected -1 or -inf");
+    }
+    if (const TensorView *expected = find("output.selected" + suffix);
+        expected && name == "topk_indices")
+      report.compare(way + " output.selected" + suffix, maskOf(tokens.view(), *expected).view(),
+                     *expected, 0);
   }
 }
 
@@ -200,26 +272,21 @@ Status LayerFile::runWay(const run::Module &module, const std::string &way,
   if (!entry)
     return entry.failure();
   beginCaches(**entry);
-  std::vector<int64_t> shape = x.shape();
-  int64_t length = shape[1], steps = decode.shape()[1], start = 0;
-  shape[1] += steps;
-  Tensor output = std::move(*Tensor::zeros((*entry)->find("y")->dtype, shape));
+  outputs.clear();
+  int64_t length = x.shape()[1], steps = decode.shape()[1], start = 0;
   for (int64_t count : calls) {
-    if (Status status = call(module, sliceTokens(x.view(), start, count), start, output); !status)
+    if (Status status = call(module, sliceTokens(x.view(), start, count), start); !status)
       return status;
     start += count;
     if (start < length)
       compareCaches(way, "_split");
   }
-  report.compare(way + " output.y", sliceTokens(output.view(), 0, length).view(), *find("output.y"),
-                 limit());
+  compareOutputs(way, "", 0, length);
   compareCaches(way, "");
   for (int64_t step = 0; step < steps; ++step)
-    if (Status status = call(module, sliceTokens(decode.view(), step, 1), start + step, output);
-        !status)
+    if (Status status = call(module, sliceTokens(decode.view(), step, 1), start + step); !status)
       return status;
-  report.compare(way + " output.y_decode", sliceTokens(output.view(), length, steps).view(),
-                 *find("output.y_decode"), limit());
+  compareOutputs(way, "_decode", length, steps);
   compareCaches(way, "_final");
   return {};
 }

@@ -6,6 +6,8 @@
 #include "Patterns.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Interfaces/ValueBoundsOpInterface.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
@@ -83,13 +85,24 @@ private:
     return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, x, y);
   }
 
+  /// Whether two extents are equal wherever they come from. Checks of a loop's body can't fail the call any more, so there only those are
+  /// left that nothing proves.
+  bool areProvenEqual(const NamedDim &x, const NamedDim &y) {
+    using Bounds = ValueBoundsConstraintSet;
+    if (isa<FunctionOpInterface>(op->getParentOp()))
+      return false;
+    FailureOr<bool> equal =
+        Bounds::areEqual(Bounds::Variable(x.tensor, x.dim), Bounds::Variable(y.tensor, y.dim));
+    return succeeded(equal) && *equal;
+  }
+
   /// Static extents are compared when the operation is verified.
   void requireEqual(ArrayRef<NamedDim> group) {
     const NamedDim *known =
         llvm::find_if(group, [](const NamedDim &dim) { return dim.isStatic(); });
     const NamedDim &first = known == group.end() ? group.front() : *known;
     for (const NamedDim &other : group) {
-      if (&other == &first || other.isStatic())
+      if (&other == &first || other.isStatic() || areProvenEqual(first, other))
         continue;
       Value expected = extent(first), given = extent(other);
       auto name = [](const NamedDim &dim) {
