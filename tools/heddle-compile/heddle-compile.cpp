@@ -2,6 +2,7 @@
 
 #include "../ToolVersion.h"
 #include "EmbedWeights.h"
+#include "HtmlReport.h"
 #include "InputModule.h"
 #include "PrintKernels.h"
 
@@ -80,8 +81,23 @@ static cl::opt<heddle::ReportForm> printKernels(
                clEnumValN(heddle::ReportForm::Table, "table", "as tables"),
                clEnumValN(heddle::ReportForm::JSON, "json", "as JSON")));
 static cl::list<std::string> at("at", cl::CommaSeparated, cl::cat(category), cl::value_desc("list"),
-                                cl::desc("Extents that --print-kernels counts with, such as "
-                                         "B=1,L=512 (default: batches 1, others 512)"));
+                                cl::desc("Extents that --print-kernels and --report count with, "
+                                         "such as B=1,L=512 (default: batches 1, others 512, or "
+                                         "those of the report)"));
+static cl::opt<std::string> report("report", cl::cat(category), cl::value_desc("file.html"),
+                                   cl::desc("Write a page about the module: entries, layers, "
+                                            "caches, FLOPs and bytes, and what bounds them on a "
+                                            "chip; without -o nothing else is done"));
+static cl::opt<int64_t> reportBatch("report-batch", cl::cat(category), cl::init(1),
+                                    cl::value_desc("N"),
+                                    cl::desc("Sequences that --report counts with (default 1)"));
+static cl::opt<int64_t>
+    reportLength("report-length", cl::cat(category), cl::init(2048), cl::value_desc("N"),
+                 cl::desc("Tokens of a sequence that --report counts with (default 2048)"));
+static cl::opt<std::string> reportChip("report-chip", cl::cat(category), cl::init("sm_90"),
+                                       cl::value_desc("name"),
+                                       cl::desc("Chip whose limits --report compares with: sm_80, "
+                                                "sm_86, sm_89 or sm_90 (default)"));
 static cl::opt<int> optLevel("O", cl::Prefix, cl::init(2), cl::cat(category),
                              cl::value_desc("level"),
                              cl::desc("LLVM's optimisation level, 0 to 3 (default 2)"));
@@ -156,12 +172,46 @@ static void adoptTimePasses() {
   option->setDescription("Print the time of every phase and pass to stderr");
 }
 
+/// Checks what belongs to --report.
+static int checkPageOptions() {
+  for (const cl::Option *option :
+       std::initializer_list<const cl::Option *>{&reportBatch, &reportLength, &reportChip})
+    if (option->getNumOccurrences() && report.empty())
+      return usageError("--" + option->ArgStr + " goes with --report");
+  for (const auto *option : {&reportBatch, &reportLength})
+    if (*option < 0 || *option > (1 << 28))
+      return usageError("--" + option->ArgStr + " takes a number from 0 to 268435456, not " +
+                        llvm::Twine(int64_t(*option)));
+  if (!heddle::lookupGPUChip(reportChip)) {
+    std::string known;
+    for (const heddle::GPUChip &chip : heddle::getGPUChips())
+      known += (known.empty() ? "" : ", ") + chip.name.str();
+    return usageError("unknown chip '" + reportChip + "'; known are: " + known);
+  }
+  return 0;
+}
+
+/// Writes the page that --report asks for, if it does.
+static mlir::LogicalResult writeReport(mlir::ModuleOp module,
+                                       const llvm::StringMap<int64_t> &extents) {
+  if (report.empty())
+    return mlir::success();
+  heddle::ReportOptions options;
+  options.file = report;
+  options.title = llvm::sys::path::filename(llvm::StringRef(input).rtrim('/')).str();
+  options.extents = {reportBatch, reportLength, extents};
+  options.chip = heddle::lookupGPUChip(reportChip);
+  return heddle::writeHtmlReport(module, options);
+}
+
 /// Checks what belongs to --print-kernels.
 static int checkReportOptions() {
+  if (int status = checkPageOptions())
+    return status;
   if (!printKernels.getNumOccurrences()) {
-    if (at.getNumOccurrences())
-      return usageError("--at goes with --print-kernels");
-    return output.empty() ? usageError("-o FILE is missing") : 0;
+    if (at.getNumOccurrences() && report.empty())
+      return usageError("--at goes with --print-kernels or --report");
+    return output.empty() && report.empty() ? usageError("-o FILE is missing") : 0;
   }
   if (!output.empty() && heddle::isPrinted(emit))
     return usageError("--print-kernels goes with --emit=so, obj or exe, or without -o");
@@ -315,8 +365,11 @@ int main(int argc, char **argv) {
     mlir::TimingScope scope = root.nest("import");
     module = heddle::readInput(&context, sources, input, import);
   }
-  if (!module || failed(heddle::keepEntries(*module, entries)))
+  if (!module || failed(heddle::keepEntries(*module, entries)) ||
+      failed(writeReport(*module, *extents)))
     return 1;
+  if (output.empty() && !printKernels.getNumOccurrences())
+    return 0;
 
   heddle::CompileOptions options;
   options.emit = output.empty() ? EmitKind::Nothing : emit;
