@@ -1,4 +1,5 @@
-# heddle-docs: pages about dialects and passes, made from their TableGen definitions, in docs/ of the build folder.
+# heddle-docs: pages about dialects and passes, made from their TableGen definitions, in docs/ of the build folder. scripts/update-docs.sh copies
+# them to docs/ of the repository.
 
 set(heddle_doc_pages)
 
@@ -11,7 +12,8 @@ function(heddle_add_doc page definitions)
   add_custom_command(OUTPUT ${output}
     COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/docs
     COMMAND ${MLIR_TABLEGEN_EXE} ${ARGN} ${PROJECT_SOURCE_DIR}/${definitions} -o ${output}
-            -I ${PROJECT_SOURCE_DIR}/include -I ${PROJECT_SOURCE_DIR}/dialects/Attn -I ${PROJECT_SOURCE_DIR}/dialects/Tile -I ${LLVM_INCLUDE_DIRS}
+            -I ${PROJECT_SOURCE_DIR}/include -I ${PROJECT_SOURCE_DIR}/dialects/Attn -I ${PROJECT_SOURCE_DIR}/dialects/Tile -I ${PROJECT_SOURCE_DIR}/dialects/TileNV
+            -I ${LLVM_INCLUDE_DIRS}
     DEPENDS ${PROJECT_SOURCE_DIR}/${definitions} ${inputs}
     COMMENT "Writing docs/${page}.md"
     VERBATIM)
@@ -20,6 +22,7 @@ endfunction()
 
 heddle_add_doc(attn-dialect dialects/Attn/AttnOps.td -gen-dialect-doc -dialect=attn)
 heddle_add_doc(tile-dialect dialects/Tile/TileOps.td -gen-dialect-doc -dialect=tile)
+heddle_add_doc(tile-nv-dialect dialects/TileNV/TileNVOps.td -gen-dialect-doc -dialect=tile_nv)
 heddle_add_doc(attn-to-linalg-passes include/heddle/Conversion/AttnToLinalg/Passes.td -gen-pass-doc)
 heddle_add_doc(attn-to-tile-passes include/heddle/Conversion/AttnToTile/Passes.td -gen-pass-doc)
 heddle_add_doc(linalg-to-tile-passes include/heddle/Conversion/LinalgToTile/Passes.td -gen-pass-doc)

@@ -1,6 +1,6 @@
 """Runs the commands of documentation pages and compares what they print with the excerpts that the pages show.
 
-    python3 scripts/doc_excerpts.py [--build FOLDER] PAGE.md...
+    python3 scripts/doc_excerpts.py [--build FOLDER] [--skip WORD] PAGE.md...
 
 A command is an indented block directly before a fenced block; the fenced block is an excerpt of what it prints. All commands run in the
 repository's root with bash, in the order of the page. In an excerpt
@@ -9,6 +9,8 @@ repository's root with bash, in the order of the page. In an excerpt
     %12, %arg4      names of values, and #layout3, need not be those of the output, but equal names stand for equal names
 
 and other lines follow each other as in the output, apart from white space. The first place that fits is taken.
+
+With --skip, commands that have this word are not run, and named.
 """
 import argparse
 import pathlib
@@ -97,10 +99,13 @@ def compare(excerpt, output):
     return None
 
 
-def check(page, build):
+def check(page, build, skipped):
     failures = 0
     examples = blocks(page.read_text())
     for line, command, excerpt in examples:
+        if skipped and skipped in command:
+            print(f"{page}:{line}: skipped: {command}")
+            continue
         command = re.sub(r"\bbuild/", f"{build}/", command)
         done = subprocess.run(["bash", "-euo", "pipefail", "-c", command], capture_output=True, text=True)
         missing = compare(excerpt, done.stdout.splitlines())
@@ -119,9 +124,10 @@ def check(page, build):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default="build", help="the build folder, for build/ in commands")
+    parser.add_argument("--skip", metavar="WORD", help="commands with this word are not run")
     parser.add_argument("pages", nargs="+", type=pathlib.Path)
     options = parser.parse_args()
-    sys.exit(any([check(page, options.build) for page in options.pages]))
+    sys.exit(any([check(page, options.build, options.skip) for page in options.pages]))
 
 
 if __name__ == "__main__":

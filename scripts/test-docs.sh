@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks the documentation: the generated pages exist, links between pages lead somewhere, the README's commands are known, commands of pages
+# Checks the documentation: the generated pages exist and are those of docs/, links between pages lead somewhere, the README's commands are known, commands of pages
 # print what the pages show, and the demo ends well.
 #
 #   scripts/test-docs.sh
@@ -10,7 +10,7 @@ expect_no_arguments "$@"
 
 generated() {
   local page
-  for page in attn-dialect tile-dialect attn-to-linalg-passes linalg-to-vector-passes transforms-passes; do
+  for page in attn-dialect tile-dialect tile-nv-dialect attn-to-linalg-passes linalg-to-vector-passes transforms-passes; do
     [[ -s $build/docs/$page.md ]] || { echo "missing: $build/docs/$page.md"; return 1; }
   done
   # Every op has its text, and every pass too.
@@ -33,7 +33,14 @@ readme_commands() {
   done
 }
 
-excerpts() { python3 scripts/doc_excerpts.py --build "${build#"$root"/}" "$1"; }
+excerpts() { python3 scripts/doc_excerpts.py --build "${build#"$root"/}" "$@"; }
+
+# NumPy for the tutorial, in a virtual environment.
+numpy() {
+  local venv=$build/venv-numpy
+  "$venv/bin/python" -c 'import numpy' 2>/dev/null ||
+    { python3 -m venv "$venv" && "$venv/bin/pip" install --quiet --disable-pip-version-check --retries 1 numpy; } >"$results/venv-numpy.log" 2>&1
+}
 
 # Logits are compared by the demo itself; a table that is read wrongly has no figures in its last line.
 demo() {
@@ -43,10 +50,17 @@ demo() {
 
 begin_suite docs
 check "generated pages" generated
+check "language pages" scripts/update-docs.sh --check
 check links links
 check "commands in README" readme_commands
 for page in architecture add-a-kernel; do
   check "commands in $page" excerpts "docs/$page.md"
 done
+if numpy; then
+  check "commands in tutorial" excerpts docs/tutorial.md
+else
+  echo "skipped docs: commands in tutorial, Python: NumPy can't be installed into $build/venv-numpy" >>"$suite_file"
+  check "commands in tutorial" excerpts --skip venv-numpy docs/tutorial.md
+fi
 check "demo" demo
 end_suite

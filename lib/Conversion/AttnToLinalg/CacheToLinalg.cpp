@@ -97,13 +97,13 @@ private:
   Value insertRows(TensorEmitter &emit, Value rows, Value sequence, Value cache,
                    const PageTable::Run &run) const {
     OpFoldResult zero = emit.getIndexAttr(0), one = emit.getIndexAttr(1);
-    Shape sizes = emit.shapeOf(rows), strides(4, one);
+    Shape sizes = emit.shapeOf(rows);
     sizes[0] = one;
     sizes[1] = getAsOpFoldResult(run.count);
     Shape from = {sequence, getAsOpFoldResult(run.offset), zero, zero};
     Shape to = {run.page, run.slot, zero, zero};
-    Value part = tensor::ExtractSliceOp::create(emit, rows, from, sizes, strides);
-    return tensor::InsertSliceOp::create(emit, part, cache, to, sizes, strides);
+    Value part = emit.extract(rows, from, sizes, /*dropped=*/0);
+    return emit.insert(part, cache, to, sizes);
   }
 };
 

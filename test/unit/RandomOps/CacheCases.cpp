@@ -24,6 +24,8 @@ struct AppendSpec {
   bool pageInType;    // else any page size
   bool batchInType;   // 2 sequences, else any number
   int64_t rowsInType; // new rows, -1: any number
+  bool slots;         // each row has its own place
+  bool newLengths;    // of the rows, only the first are new
 };
 } // namespace
 
@@ -49,6 +51,15 @@ static OpCall appendCall(const AppendSpec &spec, Random &random) {
   Array start = Array::filled(spec.start, {batch}, [&](const auto &) {
     return double(random.integer(0, capacity - rows));
   });
+  // Some rows have no slot, and no two have the same.
+  std::vector<int64_t> places = shuffled(first * second, random);
+  Array slots = Array::constant(spec.table, {batch, rows}, -1);
+  if (spec.slots)
+    for (int64_t i = 0; i < slots.count(); ++i)
+      if (i < int64_t(places.size()) && random.chance(0.8))
+        slots.set(slots.indexOf(i), double(places[size_t(i)]));
+  Array newLengths = Array::filled(spec.start, {batch},
+                                   [&](const auto &) { return double(random.integer(0, rows)); });
   std::vector<int64_t> order = shuffled(pages, random);
   // Entries that no row needs hold what is no page.
   Array table = Array::constant(spec.table, {batch, perSequence}, -1000000007);
@@ -56,7 +67,15 @@ static OpCall appendCall(const AppendSpec &spec, Random &random) {
   for (int64_t b = 0; b < batch; ++b)
     for (int64_t t = 0; t < rows; ++t) {
       int64_t position = int64_t(start[b]) + t, to = b, slot = position;
-      if (spec.page) {
+      if (spec.newLengths && t >= int64_t(newLengths[b]))
+        continue;
+      if (spec.slots) {
+        int64_t place = int64_t(slots.get({b, t}));
+        if (place < 0)
+          continue;
+        to = place / second;
+        slot = place % second;
+      } else if (spec.page) {
         to = order[size_t(b * perSequence + position / page)];
         slot = position % page;
         table.set({b, position / page}, double(to));
@@ -73,9 +92,14 @@ static OpCall appendCall(const AppendSpec &spec, Random &random) {
   call.results.push_back({call.add(valueCache), newValues.values(), {}});
   call.add(key);
   call.add(value);
-  call.add(start);
-  if (spec.page)
+  if (!spec.slots)
+    call.add(start);
+  if (spec.slots)
+    call.add(slots);
+  else if (spec.page)
     call.add(table);
+  if (spec.newLengths)
+    call.add(newLengths);
   return call;
 }
 
@@ -94,7 +118,9 @@ static OpCase kvAppend(const std::string &symbol, Random &random) {
   spec.page = pick(random, pages);
   spec.pageInType = random.chance(0.5);
   spec.batchInType = random.chance(0.3);
-  spec.rowsInType = random.chance(0.3) ? random.integer(1, 4) : -1;
+  spec.rowsInType = random.chance(0.3) ? random.integer(0, 4) : -1;
+  spec.slots = random.chance(0.25);
+  spec.newLengths = !spec.slots && random.chance(0.3);
   EntryText entry(symbol);
   int64_t batch = spec.batchInType ? 2 : -1, first = spec.page ? -1 : batch;
   int64_t second = spec.page && spec.pageInType ? spec.page : -1;
@@ -105,15 +131,24 @@ static OpCase kvAppend(const std::string &symbol, Random &random) {
   std::string start = tensorType({batch}, spec.start), table = tensorType({batch, -1}, spec.table);
   std::string text = entry.cache("k_cache", keyCache) + ", " + entry.cache("v_cache", valueCache);
   text += ", " + entry.argument("k", key) + ", " + entry.argument("v", value);
-  text += ", " + entry.argument("start", start);
-  if (spec.page)
-    text += " block_table(" + entry.argument("table", table) + " : " + table + ")";
-  std::string types = "(" + keyCache + ", " + valueCache + ", " + key + ", " + value + ", " +
-                      start + ") -> (" + keyCache + ", " + valueCache + ")";
+  auto clause = [&](const std::string &name, const std::string &type) {
+    text += " " + name + "(" + entry.argument(name, type) + " : " + type + ")";
+  };
+  if (!spec.slots)
+    text += ", " + entry.argument("start", start);
+  if (spec.slots)
+    clause("slots", tensorType({batch, spec.rowsInType}, spec.table));
+  else if (spec.page)
+    clause("block_table", table);
+  if (spec.newLengths)
+    clause("new_len", start);
+  std::string types = "(" + keyCache + ", " + valueCache + ", " + key + ", " + value +
+                      (spec.slots ? "" : ", " + start) + ") -> (" + keyCache + ", " + valueCache +
+                      ")";
   entry.line("%k2, %v2 = attn.kv_append " + text + " : " + types);
   entry.result("%k2", keyCache, "k_cache", /*updatesCache=*/true);
   entry.result("%v2", valueCache, "v_cache", /*updatesCache=*/true);
-  return {entry.text(), "page " + std::to_string(spec.page) + " " + types,
+  return {entry.text(), "page " + std::to_string(spec.page) + " " + text + " " + types,
           [spec](Random &random) { return appendCall(spec, random); }};
 }
 

@@ -65,6 +65,9 @@ const std::vector<OpKind> &ropeKinds();
 const std::vector<OpKind> &cacheKinds();
 const std::vector<OpKind> &linearKinds();
 const std::vector<OpKind> &attentionKinds();
+const std::vector<OpKind> &formKinds();
+const std::vector<OpKind> &latentKinds();
+const std::vector<OpKind> &expertKinds();
 
 //===----------------------------------------------------------------------===//
 // For generators

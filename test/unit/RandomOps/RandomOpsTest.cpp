@@ -31,8 +31,9 @@ static constexpr const char *kNumberVariable = "HEDDLE_RANDOM_CASE";
 
 static std::vector<OpKind> allKinds() {
   std::vector<OpKind> kinds;
-  for (const std::vector<OpKind> *family : {&normKinds(), &activationKinds(), &ropeKinds(),
-                                            &cacheKinds(), &linearKinds(), &attentionKinds()})
+  for (const std::vector<OpKind> *family :
+       {&normKinds(), &activationKinds(), &ropeKinds(), &cacheKinds(), &linearKinds(),
+        &attentionKinds(), &formKinds(), &latentKinds(), &expertKinds()})
     kinds.insert(kinds.end(), family->begin(), family->end());
   return kinds;
 }
