@@ -79,7 +79,9 @@ static double flopsPerElement(Operation *op) {
         double width = cast<RankedTensorType>(op.getWeight().getType()).getDimSize(1);
         return 2 * width + (op.getSilu() ? 4 : 0) + (op.getBias() ? 1 : 0);
       })
-      .Case([](attn::KvAppendOp) { return 0; })
+      .Case([](attn::RouterOp) { return 4; })
+      .Case([](attn::MergePartialsOp) { return 3; })
+      .Case<attn::KvAppendOp, attn::TopKOp>([](Operation *) { return 0; })
       .Default([](Operation *) { return -1; });
 }
 
@@ -164,14 +166,22 @@ private:
   /// A cache that rows are appended to grows by tokens; any other is a state of each sequence.
   void addCache(BlockArgument cache, LayerParts &layer) {
     auto type = cast<RankedTensorType>(cache.getType());
-    bool hasRows = llvm::any_of(cache.getUsers(), [](Operation *user) {
-      return user->getName().getStringRef().contains("append");
-    });
+    bool hasRows = isAppendedTo(cache);
     unsigned leading = hasRows ? 2 : 1;
     double own = elementBytes(type);
     for (int64_t dim = leading; dim < type.getRank(); ++dim)
       own *= double(evaluator.extent(cache, dim).value_or(1));
     (hasRows ? layer.cacheBytesPerToken : layer.stateBytesPerSequence) += own;
+  }
+
+  /// Whether rows are appended to `cache`, or to a part or view of it.
+  static bool isAppendedTo(Value cache) {
+    return llvm::any_of(cache.getUsers(), [](Operation *user) {
+      if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::ExtractSliceOp,
+              tensor::CastOp>(user))
+        return isAppendedTo(user->getResult(0));
+      return isa<attn::KvAppendOp>(user);
+    });
   }
 
   size_t layerIndexOf(std::optional<int64_t> number) {
@@ -266,6 +276,30 @@ private:
       return number == 0 ? dims({{q, 0}, {q, 1}, {q, 2}, {attention.getValue(), 3}})
                          : dims({{q, 0}, {q, 2}, {q, 1}});
     }
+    if (auto latent = dyn_cast<attn::LatentAttentionOp>(op)) {
+      Value q = latent.getQueryNope();
+      Extents extents = dims({{q, 0}, {q, number ? 2 : 1}, {q, number ? 1 : 2}});
+      if (number == 0)
+        extents.push_back(latent.getValueDim());
+      return extents;
+    }
+    if (auto indexer = dyn_cast<attn::LightningIndexerOp>(op))
+      return dims({{indexer.getQuery(), 0}, {indexer.getQuery(), 1}, {indexer.getKey(), 1}});
+    if (auto topK = dyn_cast<attn::TopKOp>(op)) {
+      Extents extents = evaluator.extents(topK.getScores());
+      extents.back() = topK.getK();
+      return extents;
+    }
+    if (auto router = dyn_cast<attn::RouterOp>(op)) {
+      Extents extents = evaluator.extents(router.getLogits());
+      extents.back() = router.getTopK();
+      return extents;
+    }
+    if (auto merge = dyn_cast<attn::MergePartialsOp>(op)) {
+      Value parts = merge.getPartial(), lse = merge.getPartialLse();
+      return number ? dims({{lse, 1}, {lse, 2}, {lse, 3}})
+                    : dims({{parts, 1}, {parts, 2}, {parts, 3}, {parts, 4}});
+    }
     if (auto linear = dyn_cast<attn::LinearAttentionOp>(op); linear && number == 0) {
       Value q = linear.getQuery(), v = linear.getValue();
       Extents extents = dims({{q, 0}, {q, 1}, {q, 2}, {v, 3}});
@@ -317,6 +351,11 @@ private:
         (isa<tensor::TensorDialect>(op->getDialect()) &&
          !isa<tensor::InsertSliceOp, tensor::ConcatOp, tensor::PadOp, tensor::GatherOp>(op)))
       return;
+    // Columns of a cache that rows were appended to go back to where they are.
+    if (auto insert = dyn_cast<tensor::InsertSliceOp>(op))
+      if (auto append = insert.getSource().getDefiningOp<attn::KvAppendOp>();
+          append && append.getKeyCache().getDefiningOp<tensor::ExtractSliceOp>())
+        return;
     isComplete = true;
     OpWork own;
     if (isAttn) {
@@ -368,6 +407,18 @@ private:
       return addAttention(attention, own);
     if (auto linear = dyn_cast<attn::LinearAttentionOp>(op))
       return addLinear(linear, own);
+    if (auto latent = dyn_cast<attn::LatentAttentionOp>(op))
+      return addLatent(latent, own);
+    if (auto indexer = dyn_cast<attn::LightningIndexerOp>(op)) {
+      Value q = indexer.getQuery(), k = indexer.getKey();
+      double pairs = countVisiblePairs(number(q, 1), number(k, 1), indexer.getCausal(), -1, -1) *
+                     double(number(q, 0) * number(q, 2));
+      own.matrixFlops = 2 * pairs * double(number(q, 3));
+      own.otherFlops = 3 * pairs;
+      return addOperands(op, own);
+    }
+    if (auto experts = dyn_cast<attn::ExpertsOp>(op))
+      return addExperts(experts, own);
     if (auto append = dyn_cast<attn::KvAppendOp>(op)) {
       // New rows are read and written; the rest of a cache stays where it is.
       for (auto [rows, cache] : {std::pair(append.getKey(), append.getKeyCache()),
@@ -381,33 +432,100 @@ private:
     addOperands(op, own);
   }
 
-  void addAttention(attn::AttentionOp op, OpWork &own) {
-    Value q = op.getQuery(), k = op.getKey(), v = op.getValue();
-    int64_t batch = number(q, 0), queries = number(q, 1), keys = number(k, 1);
-    AttentionHeads heads{number(q, 2), number(k, 2), number(q, 3), number(v, 3),
-                         int64_t(elementBytes(k.getType()))};
-    double pairs =
-        countVisiblePairs(queries, keys, op.getCausal(), op.getWindowLeft(), op.getWindowRight()) *
-        double(batch * heads.queryHeads);
-    own.matrixFlops = 2 * pairs * double(heads.keyDim + heads.valueDim);
-    // Scale, maximum, difference, exponential, sum.
-    own.otherFlops = 5 * pairs;
-    int64_t first = 0, last = keys - 1;
-    if (op.getWindowLeft() >= 0 && !op.getGlobalKeys())
-      first = std::max<int64_t>(keys - queries - op.getWindowLeft(), 0);
-    double rows = double(batch * std::max<int64_t>(last - first + 1, 0) * heads.keyHeads);
-    own.bytes += rows * (double(heads.keyDim) * elementBytes(k.getType()) +
-                         double(heads.valueDim) * elementBytes(v.getType()));
-    for (Value value : op->getOperands())
-      own.bytes += value == k || value == v ? 0 : bytes(value);
-    for (Value value : op->getResults())
-      own.bytes += bytes(value);
+  void addHeads(const AttentionHeads &heads) {
     for (auto &[known, count] : result.attention)
       if (known == heads) {
         ++count;
         return;
       }
     result.attention.push_back({heads, 1});
+  }
+
+  /// Packed sequences count as equally long ones.
+  void addAttention(attn::AttentionOp op, OpWork &own) {
+    Value q = op.getQuery(), k = op.getKey(), v = op.getValue();
+    int64_t sequences = number(q, 0), queries = number(q, 1), keys = number(k, 1);
+    if (Value offsets = op.getCuSeqlensQ()) {
+      sequences = std::max<int64_t>(number(offsets, 0) - 1, 1);
+      queries = llvm::divideCeil(queries, sequences);
+      keys = llvm::divideCeil(keys, sequences);
+    }
+    if (Value table = op.getBlockTable())
+      keys = number(table, 1) * number(k, 1);
+    AttentionHeads heads;
+    heads.queryHeads = number(q, 2);
+    heads.keyHeads = number(k, 2);
+    heads.keyDim = number(q, 3);
+    heads.valueDim = number(v, 3);
+    heads.elementBytes = int64_t(elementBytes(k.getType()));
+    double pairs =
+        countVisiblePairs(queries, keys, op.getCausal(), op.getWindowLeft(), op.getWindowRight());
+    double rows = double(keys);
+    if (op.getWindowLeft() >= 0 && !op.getGlobalKeys())
+      rows = double(std::min(keys, queries + op.getWindowLeft()));
+    // A list bounds both; which keys of it are visible is data.
+    double listed = double(keys);
+    if (Value list = op.getIndices())
+      listed = double(number(list, 2));
+    if (Value list = op.getBlockIndices())
+      listed = double(number(list, 3) * (*op.getBlockSize())[1]);
+    pairs = std::min(pairs, double(queries) * listed);
+    rows = std::min(rows, double(queries) * listed);
+    pairs *= double(sequences * heads.queryHeads);
+    rows *= double(sequences * heads.keyHeads);
+    own.matrixFlops = 2 * pairs * double(heads.keyDim + heads.valueDim);
+    // Scale, maximum, difference, exponential, sum.
+    own.otherFlops = 5 * pairs;
+    own.bytes += rows * (double(heads.keyDim) * elementBytes(k.getType()) +
+                         double(heads.valueDim) * elementBytes(v.getType()));
+    for (Value value : op->getOperands())
+      own.bytes += value == k || value == v ? 0 : bytes(value);
+    for (Value value : op->getResults())
+      own.bytes += bytes(value);
+    addHeads(heads);
+  }
+
+  /// The form that is asked for; of none, the one with less products.
+  void addLatent(attn::LatentAttentionOp op, OpWork &own) {
+    Value q = op.getQueryNope(), latent = op.getLatent();
+    int64_t batch = number(q, 0), queries = number(q, 1), keys = number(latent, 1);
+    double heads = double(op.getHeads()), nope = double(op.getNopeDim()),
+           rope = double(op.getRopeDim()), rank = double(op.getLatentDim()),
+           value = double(op.getValueDim());
+    double pairs = countVisiblePairs(queries, keys, op.getCausal(), -1, -1);
+    if (op.getIndices())
+      pairs = std::min(pairs, double(queries) * double(number(op.getIndices(), 2)));
+    pairs *= double(batch) * heads;
+    double up = 2 * heads * rank * (nope + value) * double(batch);
+    double expanded = 2 * pairs * (nope + rope + value) + up * double(keys);
+    double absorbed = 2 * pairs * (2 * rank + rope) + up * double(queries);
+    own.matrixFlops = op.getExpanded()   ? expanded
+                      : op.getAbsorbed() ? absorbed
+                                         : std::min(expanded, absorbed);
+    own.otherFlops = 5 * pairs;
+    addOperands(op, own);
+    AttentionHeads known;
+    known.queryHeads = op.getHeads();
+    known.keyDim = op.getNopeDim() + op.getRopeDim();
+    known.valueDim = op.getValueDim();
+    known.latentDim = op.getLatentDim();
+    known.ropeDim = op.getRopeDim();
+    known.elementBytes = int64_t(elementBytes(latent.getType()));
+    addHeads(known);
+  }
+
+  /// Each token has as many experts as it lists; weights of as many experts are read as can be listed.
+  void addExperts(attn::ExpertsOp op, OpWork &own) {
+    double slots = elements(op.getIndices()), hidden = double(op.getHiddenDim());
+    double width = double(cast<RankedTensorType>(op.getInput().getType()).getShape().back());
+    own.matrixFlops = 2 * slots * 3 * hidden * width;
+    own.otherFlops = slots * (5 * hidden + 2 * width);
+    double used = std::min(slots / double(op.getNumExperts()), 1.0);
+    for (Value value : op->getOperands()) {
+      bool isToken = value == op.getInput() || value == op.getIndices() || value == op.getWeights();
+      own.bytes += bytes(value) * (isToken ? 1 : used);
+    }
+    own.bytes += bytes(op.getOutput());
   }
 
   void addLinear(attn::LinearAttentionOp op, OpWork &own) {

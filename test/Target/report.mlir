@@ -28,6 +28,10 @@
 // CHECK: <tr class="total"><td>GQA (this model)</td><td>2 key heads of 8 + 8</td><td class="n">64 B</td><td class="n">3,072</td><td class="n">1 KiB</td>
 // CHECK: <tr><td>MQA</td><td>1 key head of 8 + 8</td><td class="n">32 B</td><td class="n">2,560</td><td class="n">512 B</td>
 // CHECK: <tr><td>MLA</td><td>a latent of 32 and a rope key of 4</td><td class="n">72 B</td><td class="n">5,760</td><td class="n">1.12 KiB</td>
+// Parameters 32 (2 (8 + 4) + 16 + 4 + 2 8) + 16 2 (8 + 8).
+// CHECK: <h2>Attention of 2 query heads, a latent, in other forms</h2>
+// CHECK: <tr><td>MHA</td><td>2 key heads of 12 + 8</td><td class="n">160 B</td>
+// CHECK: <tr class="total"><td>MLA (this model)</td><td>a latent of 16 and a rope key of 4</td><td class="n">80 B</td><td class="n">2,432</td>
 
 // CHECK: <h2>step at B=2, L=8, C=8 on sm_80 (A100 SXM 80 GB)</h2>
 // 512 elements, 4 operations each; x twice and 64 bytes of weight: 4160 bytes at 2.039 TB/s.
@@ -45,6 +49,13 @@
 // Rows of a number that is data.
 // CHECK: <h2>rows at batch 2, length 8 on
 // CHECK: <tr><td>attn.l2_norm</td><td class="n">1</td><td class="n">0 +</td><td class="n">0 +</td><td class="n">0 B +</td>
+
+// Latents of 16 + 4, heads of 8 + 4 and 8. Absorbed: 36 pairs in 2 heads of 2 sequences, 2 (16 + 4 + 16) each; for each of 2 8 2 queries
+// 2 16 (8 + 8) into the latent and back.
+// CHECK: <h2>latents at
+// CHECK: <tr><td>attn.latent_attention</td><td class="n">1</td><td class="n">26.8 k</td>
+// Tokens 2 8 with 2 of 4 experts, 3 matrices of 6 x 32 each.
+// CHECK: <tr><td>attn.experts</td><td class="n">1</td><td class="n">36.9 k</td>
 // CHECK: </html>
 
 // 4096 4097 / 2 pairs in 8 heads; (2.15 G + 16 0.336 G) / 312 T against 2.5 MiB / 2.039 T.
@@ -99,5 +110,15 @@ module attributes {heddle.model = {hidden_size = 32 : i64, model_type = "test"}}
     %part = tensor.extract_slice %x[0, 0] [%rows, 32] [1, 1] : tensor<?x32xf32> to tensor<?x32xf32>
     %y = attn.l2_norm %part {eps = 1.0e-6 : f64} : tensor<?x32xf32>
     return %y : tensor<?x32xf32>
+  }
+
+  func.func @latents(%q: tensor<?x?x2x8xf32>, %r: tensor<?x?x2x4xf32>, %c: tensor<?x?x20xf32>, %up: tensor<32x16xf32>, %x: tensor<?x?x32xf32>,
+                     %z: tensor<?x?x4xf32>, %g: tensor<4x12x32xf32>, %d: tensor<4x32x6xf32>) -> (tensor<?x?x2x8xf32>, tensor<?x?x32xf32>) {
+    %o = attn.latent_attention %q, %c, %up query_rope(%r : tensor<?x?x2x4xf32>) {absorbed, causal}
+        : (tensor<?x?x2x8xf32>, tensor<?x?x20xf32>, tensor<32x16xf32>) -> tensor<?x?x2x8xf32>
+    %i, %w = attn.router softmax %z {top_k = 2 : i64} : tensor<?x?x4xf32> -> tensor<?x?x2xi32>, tensor<?x?x2xf32>
+    %y = attn.experts swiglu %x, %i, %w gate(%g : tensor<4x12x32xf32>) down(%d : tensor<4x32x6xf32>)
+        : (tensor<?x?x32xf32>, tensor<?x?x2xi32>, tensor<?x?x2xf32>) -> tensor<?x?x32xf32>
+    return %o, %y : tensor<?x?x2x8xf32>, tensor<?x?x32xf32>
   }
 }

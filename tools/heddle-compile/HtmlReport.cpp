@@ -176,6 +176,11 @@ private:
   /// The attention of `heads` with keys and values for every query head, for groups, for all at once, and from a latent.
   static std::vector<Form> formsOf(const AttentionHeads &heads, double hidden) {
     double q = double(heads.queryHeads), dk = double(heads.keyDim), dv = double(heads.valueDim);
+    // The part of a key that comes from a latent, and the rotated one beside it.
+    bool isLatent = heads.latentDim > 0;
+    double rank = isLatent ? double(heads.latentDim) : 4 * dk;
+    double rope = isLatent ? double(heads.ropeDim) : std::floor(dk / 2);
+    double nope = isLatent ? dk - rope : dk;
     auto grouped = [&](std::string name, double keyHeads) {
       Form form;
       form.name = std::move(name);
@@ -196,32 +201,39 @@ private:
     if (q > 1)
       forms.push_back(grouped("MQA", 1));
     Form latent;
-    double rank = 4 * dk, rope = std::floor(dk / 2);
     latent.name = "MLA";
     latent.what = llvm::formatv("a latent of {0:F0} and a rope key of {1:F0}", rank, rope).str();
     latent.cached = rank + rope;
-    latent.weights = hidden * (q * (dk + rope) + rank + rope + q * dv) + rank * q * (dk + dv);
+    latent.weights = hidden * (q * (nope + rope) + rank + rope + q * dv) + rank * q * (nope + dv);
     forms.push_back(latent);
     return forms;
   }
 
   static bool isOwn(const Form &form, const AttentionHeads &heads) {
-    if (form.name == "MLA")
-      return false;
+    if (form.name == "MLA" || heads.latentDim > 0)
+      return form.name == "MLA" && heads.latentDim > 0;
     return form.cached == double(heads.keyHeads) * double(heads.keyDim + heads.valueDim);
   }
 
   void writeForms(Writer &page) {
-    std::vector<std::pair<AttentionHeads, int64_t>> attention;
+    SmallVector<std::pair<AttentionHeads, int64_t>> attention;
+    // Entries of a model have the same layers: each form counts as often as in the entry that has most of it.
     for (const EntryCost &entry : entries)
-      if (entry.attention.size() > attention.size())
-        attention = entry.attention;
+      for (const auto &own : entry.attention) {
+        auto *known = llvm::find_if(attention, [&](auto &each) { return each.first == own.first; });
+        if (known == attention.end())
+          attention.push_back(own);
+        else
+          known->second = std::max(known->second, own.second);
+      }
     std::optional<int64_t> hidden = modelNumber("hidden_size");
     for (auto &[heads, layers] : attention) {
       std::vector<Form> forms = formsOf(heads, double(hidden.value_or(0)));
-      page.heading(llvm::formatv("Attention of {0} query heads, {1} key heads, in other forms",
-                                 heads.queryHeads, heads.keyHeads)
-                       .str());
+      std::string keys =
+          heads.latentDim ? "a latent" : std::to_string(heads.keyHeads) + " key heads";
+      page.heading(
+          llvm::formatv("Attention of {0} query heads, {1}, in other forms", heads.queryHeads, keys)
+              .str());
       page.table({"form", "cached of a token in a layer", "cache a token", "parameters",
                   "cache at the length", ""});
       double largest = 0;
@@ -238,11 +250,13 @@ private:
       page.endTable();
       page.note(llvm::formatv(
                     "{0} attention ops with {1}-byte keys. Parameters are those of the "
-                    "projections to queries, keys, values and back{2}. MLA as in DeepSeek-V2: a "
-                    "latent of 4 key dims and a rope key of half a key dim, here without a query "
-                    "latent.",
+                    "projections to queries, keys, values and back{2}. {3}",
                     layers, heads.elementBytes,
-                    hidden ? "" : ", which need the model's hidden_size: unknown here")
+                    hidden ? "" : ", which need the model's hidden_size: unknown here",
+                    heads.latentDim
+                        ? "A latent of the query is not counted."
+                        : "MLA as in DeepSeek-V2: a latent of 4 key dims and a rope key of half a "
+                          "key dim, here without a latent of the query.")
                     .str());
     }
   }

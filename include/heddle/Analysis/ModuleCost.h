@@ -37,10 +37,12 @@ struct LayerParts {
   bool isLike(const LayerParts &other) const;
 };
 
-/// Key and value heads of one attention op.
+/// Key and value heads of one attention op. With a latent there are no key heads: what is cached of a token is the latent and a rope
+/// key, of which each query head makes keys of keyDim (rope included) and values.
 struct AttentionHeads {
   int64_t queryHeads = 0, keyHeads = 0, keyDim = 0, valueDim = 0;
   int64_t elementBytes = 0; ///< of a key
+  int64_t latentDim = 0, ropeDim = 0;
 
   bool operator==(const AttentionHeads &other) const {
     return queryHeads == other.queryHeads && keyHeads == other.keyHeads && keyDim == other.keyDim &&
