@@ -124,7 +124,7 @@ static OpCase attention(const std::string &symbol, Random &random) {
 }
 
 const std::vector<OpKind> &attentionKinds() {
-  static const std::vector<OpKind> kinds = {{"attention", attention, 130}};
+  static const std::vector<OpKind> kinds = {{"attention", attention, 80}};
   return kinds;
 }
 

@@ -500,7 +500,7 @@ static OpCase mergePartials(const std::string &symbol, Random &random) {
 }
 
 const std::vector<OpKind> &formKinds() {
-  static const std::vector<OpKind> kinds = {{"attention_forms", attentionForm, 160},
+  static const std::vector<OpKind> kinds = {{"attention_forms", attentionForm, 100},
                                             {"merge_partials", mergePartials, 50}};
   return kinds;
 }

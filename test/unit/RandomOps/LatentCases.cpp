@@ -318,7 +318,7 @@ static OpCase topK(const std::string &symbol, Random &random) {
 }
 
 const std::vector<OpKind> &latentKinds() {
-  static const std::vector<OpKind> kinds = {{"latent_attention", latentAttention, 100},
+  static const std::vector<OpKind> kinds = {{"latent_attention", latentAttention, 60},
                                             {"lightning_indexer", lightningIndexer, 50},
                                             {"top_k", topK, 70}};
   return kinds;
