@@ -79,7 +79,9 @@ struct MergePartialsToLinalg : AttnToLinalgPattern<MergePartialsOp> {
             l = l * a + exp(sink - larger);
             isZero = arith::OrIOp::create(body, isZero, equal(sink, infinity));
           }
-          return select(isZero, acc.constant(0.0), acc / l).to(element);
+          // The quotient of a GPU's division by 1 has the sign of a zero lost.
+          Scalar quotient = select(equal(l, 1.0), acc, acc / l);
+          return select(isZero, acc.constant(0.0), quotient).to(element);
         });
     Value lse = emit.elementwise(
         rows, emit.getF32Type(), {perRow(maximum), perRow(sum)},

@@ -177,10 +177,10 @@ static int64_t chooseProgramHeads(const AttentionForm &form) {
 
 AttentionForm::AttentionForm(attn::AttentionOp op, const KernelTarget &target)
     : precision(target.f32Products) {
-  Value values[] = {op.getQuery(),       op.getKey(),   op.getValue(),    op.getBias(),
-                    op.getMask(),        op.getSinks(), op.getKvLen(),    op.getAlibiSlopes(),
-                    op.getOutput(),      op.getLse(),   op.getMaxLogit(), op.getSinkMass(),
-                    op.getFirstKeyMass()};
+  Value values[] = {op.getQuery(),      op.getKey(),         op.getValue(), op.getBias(),
+                    op.getMask(),       op.getSinks(),       op.getKvLen(), op.getAlibiSlopes(),
+                    op.getBlockTable(), op.getOutput(),      op.getLse(),   op.getMaxLogit(),
+                    op.getSinkMass(),   op.getFirstKeyMass()};
   for (auto [type, value] : llvm::zip_equal(types, values))
     type = value ? cast<RankedTensorType>(value.getType()) : nullptr;
   llvm::append_range(captures, op.getCaptures().getTypes());
@@ -236,6 +236,8 @@ AttentionForm::AttentionForm(attn::AttentionOp op, const KernelTarget &target)
       int64_t keys = type(Part::Key).getDimSize(1);
       if (ShapedType::isDynamic(keys))
         keys = type(Part::Value).getDimSize(1);
+      if (has(Part::BlockTable)) // these are the rows of a page
+        keys = ShapedType::kDynamic;
       hasOneChunk = !ShapedType::isDynamic(keys) && keys <= chunkKeys;
       edgeKeys = blockKeys;
     }

@@ -19,13 +19,14 @@ enum class AttentionPart {
   Sinks,
   KvLen,
   AlibiSlopes,
+  BlockTable,
   Output,
   Lse,
   MaxLogit,
   SinkMass,
   FirstKeyMass
 };
-constexpr unsigned numAttentionParts = 13;
+constexpr unsigned numAttentionParts = 14;
 
 /// Larger head dimensions have no block sizes.
 constexpr int64_t largestHeadDim = 576;

@@ -38,8 +38,8 @@ public:
         softmax(emit, form, form.blockQueries * form.programHeads) {}
 
   void run() {
-    keyRows = rowsOf(Part::Key, block.keyHead, block.keys, form.keyDim);
-    valueRows = rowsOf(Part::Value, block.keyHead, block.keys, form.valueDim);
+    keyRows = keyRowsOf(Part::Key, form.keyDim);
+    valueRows = keyRowsOf(Part::Value, form.valueDim);
     zero = emit.index(0);
     SmallVector<Tile> ofHeads;
     for (int64_t head = 0; head < form.programHeads; ++head) {
@@ -76,6 +76,13 @@ private:
 
   Value rowsOf(Part part, Index head, Index extent, int64_t columns) {
     return emit.rowsOf(block[part], block.batch, head, extent, columns);
+  }
+
+  Value keyRowsOf(Part part, int64_t columns) {
+    if (!form.has(Part::BlockTable))
+      return rowsOf(part, block.keyHead, block.keys, columns);
+    return emit.pagedRowsOf(block[part], block[Part::BlockTable], block.batch, block.keyHead,
+                            block.keys, columns);
   }
 
   TileEmitter &emit;
@@ -278,7 +285,9 @@ tile::KernelOp heddle::buildAttentionKernel(OpBuilder &builder, Location loc,
   TileEmitter emit(loc, builder);
   AttentionKernel attention(emit, form, body->getArguments());
   attention.run();
-  kernel.setNeededFlopsAttr(attention.neededFlops());
+  // Of pages, no extent of an argument is the number of keys.
+  if (!form.has(Part::BlockTable))
+    kernel.setNeededFlopsAttr(attention.neededFlops());
   tile::ReturnOp::create(emit);
   return kernel;
 }

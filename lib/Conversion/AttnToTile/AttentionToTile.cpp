@@ -25,6 +25,15 @@ struct NamedDim {
   bool isStatic() const { return !cast<RankedTensorType>(tensor.getType()).isDynamicDim(dim); }
 };
 
+/// How many keys a sequence can have: rows of a tensor, or of all pages that a table has entries for.
+Value numKeys(ImplicitLocOpBuilder &b, AttentionOp op) {
+  Value rows = b.createOrFold<tensor::DimOp>(op.getKey(), 1);
+  if (!op.getBlockTable())
+    return rows;
+  Value entries = b.createOrFold<tensor::DimOp>(op.getBlockTable(), 1);
+  return b.createOrFold<arith::MulIOp>(entries, rows);
+}
+
 /// States at run time what the kernel relies on.
 class AttentionChecks {
 public:
@@ -35,7 +44,12 @@ public:
   void emit() {
     NamedDim query{"query", op.getQuery(), 0}, key{"key", op.getKey(), 0};
     NamedDim value{"value", op.getValue(), 0};
-    SmallVector<NamedDim> batch{query, key, value}, queries{at(query, 1)};
+    NamedDim table{"block_table", op.getBlockTable(), 0};
+    SmallVector<NamedDim> batch{query}, queries{at(query, 1)};
+    if (table.tensor)
+      batch.push_back(table);
+    else
+      batch.append({key, value});
     SmallVector<NamedDim> heads{at(query, 2)}, keys{at(key, 1), at(value, 1)};
     SmallVector<NamedDim> *ofScores[] = {&batch, &heads, &queries, &keys};
     for (NamedDim scores : {NamedDim{"bias", op.getBias(), 0}, NamedDim{"mask", op.getMask(), 0}})
@@ -54,20 +68,28 @@ public:
     SmallVector<NamedDim> keyHeads{at(key, 2), at(value, 2)}, keyDims{at(query, 3), at(key, 3)};
     for (ArrayRef<NamedDim> group : {batch, queries, heads, keys, keyHeads, keyDims})
       requireEqual(group);
+    if (table.tensor)
+      requireEqual({key, value});
     requireGroups();
     TensorEmitter emitter(b.getLoc(), b);
-    requireCaptures(
-        emitter, op.getCaptures(),
-        {extent(query), extent(at(query, 2)), extent(at(query, 1)), extent(at(key, 1))});
+    requireCaptures(emitter, op.getCaptures(),
+                    {extent(query), extent(at(query, 2)), extent(at(query, 1)), numKeys(b, op)});
     if (!lengths)
       return;
-    Value least = index(0), most = extent(at(key, 1));
+    Value least = index(0), most = numKeys(b, op);
     if (added) {
       least = arith::SubIOp::create(b, least, added);
       most = arith::SubIOp::create(b, most, added);
     }
     attn::RequireRangeOp::create(b, lengths, least, most,
                                  added ? "kv_len without this call's keys" : "kv_len");
+    if (!table.tensor)
+      return;
+    PageTable pages(table.tensor, extent(key), extent(at(key, 1)));
+    pages.requirePages(emitter, [&](TensorEmitter &body, Value sequence) {
+      Value length = tensor::ExtractOp::create(body, lengths, ValueRange(sequence));
+      return RowRange{body.index(0), body.toIndex(length)};
+    });
   }
 
 private:
@@ -137,8 +159,10 @@ struct AttentionToTile : OpRewritePattern<AttentionOp> {
       : OpRewritePattern(context), kernels(kernels), target(target) {}
 
   LogicalResult matchAndRewrite(AttentionOp op, PatternRewriter &rewriter) const override {
-    if (!op.hasPlainKeys() || op.getGlobalIds() || op.getAttentionChunk())
+    if (op.hasKeysPerQuery() || op.getGlobalIds() || op.getAttentionChunk())
       return rewriter.notifyMatchFailure(op, "no kernel for lists, packed sequences or chunks");
+    if (op.getBlockTable() && (target.chip || op.getBias() || op.getMask()))
+      return rewriter.notifyMatchFailure(op, "no kernel for pages on GPUs, or with a bias or mask");
     AttentionForm form(op, target);
     if (failed(verifyTaken(op, form, rewriter)))
       return failure();
@@ -202,8 +226,9 @@ private:
   }
 
   static SmallVector<Value> operands(AttentionOp op, ArrayRef<AttentionPart> parts) {
-    Value all[] = {op.getQuery(), op.getKey(),   op.getValue(), op.getBias(),
-                   op.getMask(),  op.getSinks(), op.getKvLen(), op.getAlibiSlopes()};
+    Value all[] = {op.getQuery(), op.getKey(),         op.getValue(),
+                   op.getBias(),  op.getMask(),        op.getSinks(),
+                   op.getKvLen(), op.getAlibiSlopes(), op.getBlockTable()};
     return llvm::map_to_vector(parts, [&](AttentionPart part) { return all[unsigned(part)]; });
   }
 
@@ -211,7 +236,7 @@ private:
   SmallVector<Value> dispatchDecode(AttentionOp op, const AttentionForm &form,
                                     PatternRewriter &rewriter, ImplicitLocOpBuilder &b,
                                     ArrayRef<Value> outs) const {
-    Value batch = extent(b, op.getQuery(), 0), keys = extent(b, op.getKey(), 1);
+    Value batch = extent(b, op.getQuery(), 0), keys = numKeys(b, op);
     Value chunks = b.createOrFold<arith::CeilDivUIOp>(keys, number(b, form.chunkKeys));
     SmallVector<Value> partial;
     for (RankedTensorType type : partialTypes(form)) {

@@ -57,9 +57,10 @@ void CacheRows::storeRun(Value tile, Run run, Index firstRow, Value cache,
     if (!isOneRow) {
       Value table =
           tile::ViewOp::create(emit, tables, ValueRange(run.sequence), ArrayRef<int64_t>{1});
-      Value view = tile::GatherViewOp::create(emit, columnsOf(cache, cacheType), table,
-                                              ValueRange(head), min(end, positions),
-                                              /*tableDim=*/0, /*paged=*/true, ArrayRef<int64_t>{3});
+      Value view =
+          tile::GatherViewOp::create(emit, emit.withColumns(cache, cacheType.getDimSize(3)), table,
+                                     ValueRange(head), min(end, positions),
+                                     /*tableDim=*/0, /*paged=*/true, ArrayRef<int64_t>{3});
       tile::StoreOp::create(emit, tile, view, ValueRange{first + firstRow, zero});
       return;
     }
@@ -84,17 +85,6 @@ void CacheRows::storeRun(Value tile, Run run, Index firstRow, Value cache,
   Value rows = memref::SubViewOp::create(emit, type, cache, offsets, sizes, strides);
   Value view = tile::ViewOp::create(emit, rows, ValueRange(), ArrayRef<int64_t>{0, 1});
   tile::StoreOp::create(emit, tile, view, ValueRange{firstRow, zero});
-}
-
-/// The cache with the number of columns that its type knows.
-Value CacheRows::columnsOf(Value cache, RankedTensorType cacheType) {
-  TileEmitter &emit = kernel.tiles();
-  SmallVector<OpFoldResult> offsets(4, emit.getIndexAttr(0)), strides(4, emit.getIndexAttr(1)),
-      sizes;
-  for (int64_t dim = 0; dim < 3; ++dim)
-    sizes.push_back(Value(emit.dim(cache, dim)));
-  sizes.push_back(emit.getIndexAttr(cacheType.getDimSize(3)));
-  return memref::SubViewOp::create(emit, cache, offsets, sizes, strides);
 }
 
 tile::DispatchOp buildAppend(KernelTable &kernels, ImplicitLocOpBuilder &host,

@@ -39,7 +39,7 @@ static SmallVector<Part> presentParts(const AttentionForm &form, Part first, Par
 }
 
 SmallVector<Part> heddle::decodeInputs(const AttentionForm &form) {
-  SmallVector<Part> parts = presentParts(form, Part::Query, Part::AlibiSlopes);
+  SmallVector<Part> parts = presentParts(form, Part::Query, Part::BlockTable);
   if (!form.hasOneChunk)
     llvm::erase(parts, Part::Sinks);
   return parts;
@@ -221,7 +221,10 @@ void DecodeKernel::step(Index keyHead, Index key, KeyBlock kind, int64_t numKeys
   Index zero = emit.index(0), head = firstHead(keyHead), numQueries = emit.index(form.blockQueries);
   int64_t group = form.groupHeads();
   auto load = [&](Part which, int64_t columns) {
-    Value rows = emit.rowsOf(part(which), *batch, keyHead, *keys, columns);
+    Value rows =
+        form.has(Part::BlockTable)
+            ? emit.pagedRowsOf(part(which), part(Part::BlockTable), *batch, keyHead, *keys, columns)
+            : emit.rowsOf(part(which), *batch, keyHead, *keys, columns);
     std::optional<int64_t> ahead;
     if (isInside)
       ahead = form.blockKeys;

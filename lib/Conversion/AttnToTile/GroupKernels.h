@@ -49,7 +49,6 @@ private:
   };
   void storeRun(mlir::Value tile, Run run, Index firstRow, mlir::Value cache,
                 mlir::RankedTensorType cacheType, Index head);
-  mlir::Value columnsOf(mlir::Value cache, mlir::RankedTensorType cacheType);
 
   KernelBuilder &kernel;
   attn::KvAppendOp op;

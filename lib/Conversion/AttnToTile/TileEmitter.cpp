@@ -179,6 +179,21 @@ Value TileEmitter::rowsOf(Value memref, Index batch, Index head, Index extent, i
                 {ShapedType::kDynamic, columns}, Value(extent));
 }
 
+Value TileEmitter::withColumns(Value memref, int64_t columns) {
+  SmallVector<OpFoldResult> offsets(4, getIndexAttr(0)), strides(4, getIndexAttr(1)), sizes;
+  for (int64_t which = 0; which < 3; ++which)
+    sizes.push_back(Value(dim(memref, which)));
+  sizes.push_back(getIndexAttr(columns));
+  return memref::SubViewOp::create(*this, memref, offsets, sizes, strides);
+}
+
+Value TileEmitter::pagedRowsOf(Value pages, Value tables, Index batch, Index head, Index extent,
+                               int64_t columns) {
+  Value table = tile::ViewOp::create(*this, tables, ValueRange(batch), ArrayRef<int64_t>{1});
+  return tile::GatherViewOp::create(*this, withColumns(pages, columns), table, ValueRange(head),
+                                    extent, /*tableDim=*/0, /*paged=*/true, ArrayRef<int64_t>{3});
+}
+
 Tile TileEmitter::load(Value view, ValueRange indices, Extents shape, bool padded,
                        std::optional<int64_t> ahead) {
   Type elementType = cast<tile::ViewType>(view.getType()).getElementType();

@@ -129,6 +129,14 @@ TEST_P(Merge, SplitAndMergeEqualsWhole) {
   }
 }
 
+static std::string firstDifference(const Array &found, const Array &expected) {
+  for (int64_t i = 0; i < found.count(); ++i)
+    if (found[i] != expected[i] || std::signbit(found[i]) != std::signbit(expected[i]))
+      return "element " + std::to_string(i) + " is " + std::to_string(found[i]) + ", expected " +
+             std::to_string(expected[i]);
+  return "none";
+}
+
 // Parts without keys change no bit of the one that has some, whatever they hold; parts without keys only give none.
 TEST_P(Merge, PartsWithoutKeysWeighNothing) {
   Random random(5);
@@ -150,7 +158,8 @@ TEST_P(Merge, PartsWithoutKeysWeighNothing) {
                     [&](const auto &i) { return s == full ? lse.get(i) : -INFINITY; });
       }
       AttentionOutputs merged = callMerge(*program, "merge", parts);
-      EXPECT_TRUE(merged.output.sameBits(output)) << full << " of " << splits;
+      EXPECT_TRUE(merged.output.sameBits(output))
+          << full << " of " << splits << ": " << firstDifference(merged.output, output);
       EXPECT_TRUE(merged.lse.sameBits(lse)) << full << " of " << splits;
     }
 }

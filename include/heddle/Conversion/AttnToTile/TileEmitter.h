@@ -133,6 +133,11 @@ public:
                      Extents shape, mlir::ValueRange extents = {});
   /// Rows of a tensor [batch, row, head, column]: an extent x columns view.
   mlir::Value rowsOf(mlir::Value memref, Index batch, Index head, Index extent, int64_t columns);
+  /// The same of a sequence whose rows are in the pages that row `batch` of the block tables names.
+  mlir::Value pagedRowsOf(mlir::Value pages, mlir::Value tables, Index batch, Index head,
+                          Index extent, int64_t columns);
+  /// A memref of rank 4 with the number of columns that is known of it.
+  mlir::Value withColumns(mlir::Value memref, int64_t columns);
   /// A tile of a view; with `padded`, elements outside of it are 0. `ahead`: see tile.load.
   Tile load(mlir::Value view, mlir::ValueRange indices, Extents shape, bool padded,
             std::optional<int64_t> ahead = std::nullopt);
