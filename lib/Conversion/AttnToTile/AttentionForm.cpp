@@ -219,7 +219,7 @@ AttentionForm::AttentionForm(attn::AttentionOp op, const KernelTarget &target)
   BlockSizes blocks = chooseBlocks(hint, *this, target.chip);
   if (auto config = op->getAttrOfType<tile::ConfigAttr>("tile.config"); config && !hint.empty())
     blocks.warps = config.getWarps().value_or(blocks.warps);
-  rescaleMargin = has(Part::MaxLogit) ? 0 : target.rescaleMargin;
+  rescaleMargin = target.rescaleMargin;
   blockQueries = blocks.queries;
   blockKeys = blocks.keys;
   edgeKeys = blockKeys;

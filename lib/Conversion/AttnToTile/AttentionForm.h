@@ -91,8 +91,7 @@ struct AttentionForm {
   int64_t left, right;
   /// The first keys, which the left limit does not hide; 0 without such a limit.
   int64_t globalKeys = 0;
-  /// How far a score may exceed the running maximum of its row, in base 2, before that moves; 0: it always moves. The maximum that is a
-  /// result moves always.
+  /// How far a score may exceed the running maximum of its row, in base 2, before that moves; 0: it always moves.
   double rescaleMargin;
 };
 

@@ -50,13 +50,8 @@ public:
     queries = emit.below(ofHeads).to(form.scoreType());
 
     RunningSoftmax state = softmax.start();
-    KeyRange range = visibleKeys();
-    if (block.globalEnd)
-      state = visit(emit.index(0), *block.globalEnd, KeyBlock::Global, state);
-    if (form.isLeftBounded())
-      state = visit(range.begin, min(range.fullBegin, range.end), KeyBlock::First, state);
-    state = visit(range.fullBegin, range.fullEnd, KeyBlock::Inside, state);
-    state = visit(range.fullEnd, range.end, KeyBlock::Last, state);
+    eachRange(
+        [&](Index begin, Index end, KeyBlock kind) { state = visit(begin, end, kind, state); });
     store(state);
   }
 
@@ -65,6 +60,7 @@ public:
 private:
   AttentionBlock locate(ValueRange arguments);
   KeyRange visibleKeys();
+  void eachRange(llvm::function_ref<void(Index begin, Index end, KeyBlock kind)> visitRange);
   RunningSoftmax visit(Index begin, Index end, KeyBlock kind, const RunningSoftmax &before);
   RunningSoftmax step(Index key, KeyBlock kind, const RunningSoftmax &before);
   /// Whether the maximum moves beyond a margin only. In masked blocks it rises anyway.
@@ -72,6 +68,7 @@ private:
   Tile keyScores(Index key, KeyBlock kind);
   Tile load(Value rows, Index key, KeyBlock kind, int64_t dim, int64_t columns);
   Tile firstKeyScores(const RunningSoftmax &after);
+  Tile largestScores(const RunningSoftmax &after);
   void store(const RunningSoftmax &after);
 
   Value rowsOf(Part part, Index head, Index extent, int64_t columns) {
@@ -135,8 +132,12 @@ AttentionBlock AttentionKernel::locate(ValueRange arguments) {
                    : dim(Part::Key, 1);
   if (added)
     keys = keys + emit.index(added);
-  if (form.limitsKeys)
-    keys = min(max(keys, 0), dim(Part::Key, 1));
+  if (form.limitsKeys) {
+    Index most = dim(Part::Key, 1);
+    if (form.has(Part::BlockTable))
+      most = most * dim(Part::BlockTable, 1);
+    keys = min(max(keys, 0), most);
+  }
   Index shift = keys - numQueries;
   std::optional<Index> globalEnd;
   if (form.globalKeys)
@@ -168,6 +169,18 @@ KeyRange AttentionKernel::visibleKeys() {
   }
   Index full = max(allTo - fullBegin, 0) / form.blockKeys * form.blockKeys;
   return {begin, fullBegin, fullBegin + full, end};
+}
+
+/// Hands over the ranges in their order, all of which some query of the block sees.
+void AttentionKernel::eachRange(
+    llvm::function_ref<void(Index begin, Index end, KeyBlock kind)> visitRange) {
+  KeyRange range = visibleKeys();
+  if (block.globalEnd)
+    visitRange(emit.index(0), *block.globalEnd, KeyBlock::Global);
+  if (form.isLeftBounded())
+    visitRange(range.begin, min(range.fullBegin, range.end), KeyBlock::First);
+  visitRange(range.fullBegin, range.fullEnd, KeyBlock::Inside);
+  visitRange(range.fullEnd, range.end, KeyBlock::Last);
 }
 
 /// A loop over blocks of keys. Where the maximum seldom moves, its negative is carried, which is what scores are added to.
@@ -232,6 +245,22 @@ Tile AttentionKernel::firstKeyScores(const RunningSoftmax &after) {
   return emit.tile(loop.getResult(0)) * scores.factor();
 }
 
+/// The largest scores, scaled like the maximum; -inf without keys. All keys are walked once more: so the loops for the output carry
+/// nothing for it, and give the same bits as without it.
+Tile AttentionKernel::largestScores(const RunningSoftmax &after) {
+  Tile largest = after.maximum.constant(-std::numeric_limits<double>::infinity());
+  eachRange([&](Index begin, Index end, KeyBlock kind) {
+    auto loop =
+        scf::ForOp::create(emit, begin, end, emit.index(scores.keysOf(kind)), ValueRange(largest));
+    OpBuilder::InsertionGuard guard(emit);
+    emit.setInsertionPointToStart(loop.getBody());
+    Tile ofBlock = emit.rowMax(keyScores(emit.index(loop.getInductionVar()), kind));
+    scf::YieldOp::create(emit, ValueRange(max(emit.tile(loop.getRegionIterArg(0)), ofBlock)));
+    largest = emit.tile(loop.getResult(0));
+  });
+  return largest * scores.factor();
+}
+
 void AttentionKernel::store(const RunningSoftmax &after) {
   std::optional<Tile> sinks;
   if (form.has(Part::Sinks))
@@ -250,7 +279,12 @@ void AttentionKernel::store(const RunningSoftmax &after) {
       tile::StoreOp::create(emit, ofHead, view, ValueRange(block.firstQuery));
     }
   };
-  softmax.finish(after, sinks, storePart, [&] { return firstKeyScores(after); });
+  auto firstKey = [&] { return firstKeyScores(after); };
+  auto largest = [&] { return largestScores(after); };
+  if (form.rescaleMargin > 0)
+    softmax.finish(after, sinks, storePart, firstKey, largest);
+  else
+    softmax.finish(after, sinks, storePart, firstKey);
 }
 
 /// For each head, 2 (dk + dv) for each query and key that lengths and positions do not part; a mask is data.

@@ -126,7 +126,8 @@ static Tile sinkMass(const SinkTerms &terms) {
 
 void AttentionSoftmax::finish(const RunningSoftmax &after, std::optional<Tile> logits,
                               llvm::function_ref<void(AttentionPart, Tile)> store,
-                              llvm::function_ref<Tile()> firstKey) {
+                              llvm::function_ref<Tile()> firstKey,
+                              llvm::function_ref<Tile()> largest) {
   std::optional<SinkTerms> terms;
   if (logits)
     terms.emplace(after, *logits);
@@ -136,9 +137,11 @@ void AttentionSoftmax::finish(const RunningSoftmax &after, std::optional<Tile> l
   // ln 0 = -inf, so rows that see no key need no case of their own.
   if (form.has(Part::Lse))
     store(Part::Lse, fma(m, m.constant(llvm::numbers::ln2), log(after.sum)));
-  if (form.has(Part::MaxLogit))
+  if (form.has(Part::MaxLogit)) {
+    Tile found = (largest ? largest() : m) * llvm::numbers::ln2;
     store(Part::MaxLogit,
-          select(equal(m, noMaximum), m.constant(-infinity), m * llvm::numbers::ln2));
+          largest ? found : select(equal(m, noMaximum), m.constant(-infinity), found));
+  }
   if (form.has(Part::SinkMass))
     store(Part::SinkMass, sinkMass(*terms));
   if (form.has(Part::FirstKeyMass))

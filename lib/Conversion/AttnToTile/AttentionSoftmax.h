@@ -34,10 +34,12 @@ public:
   RunningSoftmax merge(const RunningSoftmax &a, const RunningSoftmax &b);
 
   /// Hands over the output and each statistic that the form has. `logits` are the sinks of the rows, f32, where there are sinks;
-  /// `firstKey` computes the scores of key 0, scaled like the maximum, where their weight is asked for.
+  /// `firstKey` computes the scores of key 0, scaled like the maximum, where their weight is asked for; `largest` the largest ones, where
+  /// they are asked for and the maximum may stay behind them.
   void finish(const RunningSoftmax &after, std::optional<Tile> logits,
               llvm::function_ref<void(AttentionPart, Tile)> store,
-              llvm::function_ref<Tile()> firstKey = nullptr);
+              llvm::function_ref<Tile()> firstKey = nullptr,
+              llvm::function_ref<Tile()> largest = nullptr);
 
 private:
   /// Weights by exponents relative to a maximum, and the accumulator with the values that they weigh.

@@ -161,8 +161,8 @@ struct AttentionToTile : OpRewritePattern<AttentionOp> {
   LogicalResult matchAndRewrite(AttentionOp op, PatternRewriter &rewriter) const override {
     if (op.hasKeysPerQuery() || op.getGlobalIds() || op.getAttentionChunk())
       return rewriter.notifyMatchFailure(op, "no kernel for lists, packed sequences or chunks");
-    if (op.getBlockTable() && (target.chip || op.getBias() || op.getMask()))
-      return rewriter.notifyMatchFailure(op, "no kernel for pages on GPUs, or with a bias or mask");
+    if (op.getBlockTable() && (op.getBias() || op.getMask()))
+      return rewriter.notifyMatchFailure(op, "no kernel for pages with a bias or mask");
     AttentionForm form(op, target);
     if (failed(verifyTaken(op, form, rewriter)))
       return failure();

@@ -99,23 +99,39 @@ struct AttnToTilePass : impl::AttnToTilePassBase<AttnToTilePass> {
   }
 
 private:
+  /// An operand or attribute of which no kernel knows, and the nearest that it would know.
+  struct Form {
+    bool isUsed;
+    StringRef name, nearest;
+  };
+
+  static LogicalResult refuse(Operation *op, ArrayRef<Form> forms) {
+    const Form *used = llvm::find_if(forms, [](const Form &form) { return form.isUsed; });
+    if (used == forms.end())
+      return success();
+    return op->emitOpError() << "with " << used->name << " has no GPU kernel; expected "
+                             << used->nearest;
+  }
+
   /// What the reference computes by loops that read tables, which only a host can.
   LogicalResult refuseForms() {
-    WalkResult result = getOperation().walk([](attn::AttentionOp op) {
-      const std::tuple<bool, StringRef, StringRef> forms[] = {
-          {op.getCuSeqlensQ() != nullptr, "cu_seqlens_q", "a padded batch with kv_len"},
-          {op.getBlockTable() != nullptr, "block_table",
-           "keys of each sequence in a tensor [B, Lk, Hk, d] with kv_len"},
-          {op.getIndices() != nullptr, "indices", "a mask"},
-          {op.getBlockIndices() != nullptr, "block_indices", "a mask"},
-          {op.getGlobalIds() != nullptr, "global_ids", "global_keys, or a mask"},
-          {op.getAttentionChunk().has_value(), "attention_chunk", "a score region or a mask"}};
-      for (auto [isUsed, name, nearest] : forms)
-        if (isUsed) {
-          op.emitOpError() << "with " << name << " has no GPU kernel; expected " << nearest;
-          return WalkResult::interrupt();
-        }
-      return WalkResult::advance();
+    WalkResult result = getOperation().walk([](Operation *op) -> WalkResult {
+      if (auto append = dyn_cast<attn::KvAppendOp>(op))
+        return refuse(op, {{append.getSlots() != nullptr, "slots", "start and a block_table"},
+                           {append.getNewLen() != nullptr, "new_len", "as many rows as are new"}});
+      auto attention = dyn_cast<attn::AttentionOp>(op);
+      if (!attention)
+        return success();
+      bool haveScores = attention.getBias() || attention.getMask();
+      return refuse(
+          op, {{attention.getCuSeqlensQ() != nullptr, "cu_seqlens_q", "a padded batch with kv_len"},
+               {attention.getIndices() != nullptr, "indices", "a mask"},
+               {attention.getBlockIndices() != nullptr, "block_indices", "a mask"},
+               {attention.getGlobalIds() != nullptr, "global_ids", "global_keys, or a mask"},
+               {attention.getAttentionChunk().has_value(), "attention_chunk",
+                "a score region or a mask"},
+               {attention.getBlockTable() && haveScores, "block_table beside a bias or mask",
+                "a score region"}});
     });
     return failure(result.wasInterrupted());
   }

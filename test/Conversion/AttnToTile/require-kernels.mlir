@@ -4,9 +4,9 @@
 // Without the option they stay for the reference.
 // CHECK-COUNT-6: attn.attention
 
-func.func @pages(%q: tensor<?x?x4x16xf32>, %k: tensor<?x?x2x16xf32>, %n: tensor<?xi32>, %t: tensor<?x?xi32>) -> tensor<?x?x4x16xf32> {
-  // expected-error @below {{'attn.attention' op with block_table has no GPU kernel; expected keys of each sequence in a tensor [B, Lk, Hk, d] with kv_len}}
-  %o = attn.attention %q, %k, %k kv_len(%n : tensor<?xi32>) block_table(%t : tensor<?x?xi32>)  : (tensor<?x?x4x16xf32>, tensor<?x?x2x16xf32>, tensor<?x?x2x16xf32>) -> tensor<?x?x4x16xf32>
+func.func @pages(%q: tensor<?x?x4x16xf32>, %k: tensor<?x?x2x16xf32>, %n: tensor<?xi32>, %t: tensor<?x?xi32>, %m: tensor<1x1x?x?xi1>) -> tensor<?x?x4x16xf32> {
+  // expected-error @below {{'attn.attention' op with block_table beside a bias or mask has no GPU kernel; expected a score region}}
+  %o = attn.attention %q, %k, %k mask(%m : tensor<1x1x?x?xi1>) kv_len(%n : tensor<?xi32>) block_table(%t : tensor<?x?xi32>)  : (tensor<?x?x4x16xf32>, tensor<?x?x2x16xf32>, tensor<?x?x2x16xf32>) -> tensor<?x?x4x16xf32>
   return %o : tensor<?x?x4x16xf32>
 }
 
@@ -48,4 +48,13 @@ func.func @chunk(%q: tensor<?x?x4x16xf32>, %k: tensor<?x?x2x16xf32>) -> tensor<?
   // expected-error @below {{'attn.attention' op with attention_chunk has no GPU kernel; expected a score region or a mask}}
   %o = attn.attention %q, %k, %k  {causal, attention_chunk = 64} : (tensor<?x?x4x16xf32>, tensor<?x?x2x16xf32>, tensor<?x?x2x16xf32>) -> tensor<?x?x4x16xf32>
   return %o : tensor<?x?x4x16xf32>
+}
+
+// -----
+
+func.func @slots(%c: tensor<?x16x2x16xf32>, %k: tensor<1x?x2x16xf32>, %s: tensor<1x?xi32>) -> (tensor<?x16x2x16xf32>, tensor<?x16x2x16xf32>) {
+  // expected-error @below {{'attn.kv_append' op with slots has no GPU kernel; expected start and a block_table}}
+  %a, %b = attn.kv_append %c, %c, %k, %k slots(%s : tensor<1x?xi32>)
+    : (tensor<?x16x2x16xf32>, tensor<?x16x2x16xf32>, tensor<1x?x2x16xf32>, tensor<1x?x2x16xf32>) -> (tensor<?x16x2x16xf32>, tensor<?x16x2x16xf32>)
+  return %a, %b : tensor<?x16x2x16xf32>, tensor<?x16x2x16xf32>
 }

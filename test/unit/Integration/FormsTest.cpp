@@ -186,7 +186,32 @@ public:
   }
 };
 
+/// Forms that kernels of every target have.
+class PagedForms : public EachWay<PagedForms> {
+public:
+  static void addEntries(Program &program) {
+    auto add = [&](const std::string &symbol, const Form &form) {
+      program.add(form.entry(symbol));
+      program.add(form.entry(symbol + "_plain", /*statistics=*/false));
+    };
+    add("paged", {{{"kv_len", kLengths}, {"block_table", kTable}}, "causal"});
+    add("paged_window",
+        {{{"kv_len", kLengths}, {"block_table", kTable}}, "causal, window = array<i64: 3, 0>"});
+    add("paged_rules",
+        {{{"sinks", kSinks}, {"kv_len", kLengths}, {"block_table", kTable}}, kRules});
+  }
+};
+
 } // namespace
+
+static const std::vector<Way> &pagedWays() {
+  static const std::vector<Way> ways = {Way(), Way(hostVariants().back(), KernelSource::Reference),
+                                        Way(hostVariants().back(), KernelSource::TileAll),
+                                        Way("sim-sm_80")};
+  return ways;
+}
+
+HEDDLE_TEST_EACH_WAY(PagedForms, pagedWays);
 
 static const std::vector<Way> &referenceWays() {
   static const std::vector<Way> ways = {Way(), Way(hostVariants().back(), KernelSource::Reference),
@@ -200,7 +225,7 @@ HEDDLE_TEST_EACH_WAY(Forms, referenceWays);
 // Pages
 //===----------------------------------------------------------------------===//
 
-TEST_P(Forms, AnyPageSizeEqualsContiguous) {
+TEST_P(PagedForms, AnyPageSizeEqualsContiguous) {
   const std::vector<int64_t> lengths = {0, 1, 15, 16, 17, 255, 256, 257, 40};
   const int64_t sequences = int64_t(lengths.size());
   for (int64_t pageSize : {1, 3, 16, 19, 64, 128, 256})
@@ -236,7 +261,7 @@ TEST_P(Forms, AnyPageSizeEqualsContiguous) {
     }
 }
 
-TEST_P(Forms, BadPagesAreErrors) {
+TEST_P(PagedForms, BadPagesAreErrors) {
   Random random(3);
   Array key = uniform({2, 12, 2, 16}, random), value = uniform({2, 12, 2, 16}, random);
   Pages pages(key, value, {12, 5}, 4, random);
@@ -262,7 +287,7 @@ TEST_P(Forms, BadPagesAreErrors) {
 }
 
 // A window of 4 keys over 9 tokens, one token at a time. Values are one-hot, so that each visible key is seen.
-TEST_P(Forms, WindowsOverPages) {
+TEST_P(PagedForms, WindowsOverPages) {
   Random random(5);
   Array key = uniform({1, 9, 2, 16}, random);
   Array value =
@@ -278,7 +303,7 @@ TEST_P(Forms, WindowsOverPages) {
 }
 
 // Keys and values beside each other in one row, as a fused projection writes them.
-TEST_P(Forms, PagesWithStrides) {
+TEST_P(PagedForms, PagesWithStrides) {
   Random random(4);
   Array key = uniform({2, 30, 2, 16}, random), value = uniform({2, 30, 2, 16}, random);
   Pages pages(key, value, {30, 7}, 8, random);
@@ -295,6 +320,23 @@ TEST_P(Forms, PagesWithStrides) {
   AttentionRule causal;
   causal.causal = true;
   expectForm(call.call(*program, "paged"), evaluateAttention(operands, causal), "strided pages");
+}
+
+TEST_P(PagedForms, NoSequences) {
+  Array counts(DType::I32, {0}), table(DType::I32, {0, 3});
+  FormCall call{Array(DType::F32, {0, 2, 4, 16}),
+                Array(DType::F32, {5, 8, 2, 16}),
+                Array(DType::F32, {5, 8, 2, 16}),
+                {&counts, &table}};
+  EXPECT_EQ(call.call(*program, "paged").output.count(), 0);
+  // Sequences without keys need no pages.
+  counts = integers({0, 0});
+  table = Array(DType::I32, {2, 0});
+  call.query = Array::constant(DType::F32, {2, 2, 4, 16}, 1);
+  FormResult result = call.call(*program, "paged");
+  for (int64_t i = 0; i < result.lse.count(); ++i)
+    EXPECT_EQ(result.lse[i], -INFINITY);
+  EXPECT_EQ(result.output[0], 0);
 }
 
 //===----------------------------------------------------------------------===//

@@ -51,7 +51,7 @@ def AttnToTilePass : Pass<"attn-to-tile", "mlir::ModuleOp"> {
            "In base 2, 0 to 15: how far scores may exceed the running maximum of attention before it moves, where moving it costs a "
            "multiplication of the accumulator; 0: it always moves">,
     Option<"requireKernels", "require-kernels", "bool", "false",
-           "An attention whose form no kernel takes, such as one over pages, is an error, which names the nearest form that has one">,
+           "An attention or append whose form no kernel takes, such as lists of keys, is an error, which names the nearest form that has one">,
     Option<"sharedBytes", "shared-bytes", "int64_t", "0",
            "shared memory that a CTA may have; 0: as much as the chip has">,
   ];
