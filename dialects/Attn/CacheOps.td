@@ -42,6 +42,8 @@ def Attn_KvAppendOp : Attn_TensorOp<"kv_append",
 
     With `new_len` only the first new_len[b] rows of sequence b are appended.
 
+    One cache alone, such as that of latents, has a partner without channels: dv = 0.
+
     | name | shape | in pages | meaning |
     |---|---|---|---|
     | key_cache | [B, C, Hk, dk] | [pages, page_size, Hk, dk] | C = capacity |

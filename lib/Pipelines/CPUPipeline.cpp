@@ -80,7 +80,8 @@ void buildAttnToLinalgPipeline(OpPassManager &pm, const AttnToLinalgPipelineOpti
   // Kernels on tiles compute in f32.
   if (options.kernels != KernelSource::Reference && options.accumulate == AccumulateType::F32) {
     pm.addNestedPass<func::FuncOp>(createAttnAbsorbLatentPass());
-    pm.addNestedPass<func::FuncOp>(createAttnDecomposeLatentPass());
+    pm.addNestedPass<func::FuncOp>(
+        createAttnDecomposeLatentPass({/*requireKernels=*/!options.chip.empty()}));
     addTileKernels(pm, options);
   }
   AttnToLinalgPassOptions lowering;

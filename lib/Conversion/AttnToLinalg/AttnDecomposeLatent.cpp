@@ -24,6 +24,11 @@ struct AttnDecomposeLatentPass : impl::AttnDecomposeLatentPassBase<AttnDecompose
     for (attn::LatentAttentionOp op : ops) {
       if (failed(verifyStaticExtents(op)))
         return signalPassFailure();
+      if (requireKernels && op.getIndices()) {
+        op.emitOpError("with indices has no GPU kernel; expected attention to all keys that kv_len "
+                       "and causal leave");
+        return signalPassFailure();
+      }
       IRRewriter rewriter(op);
       TensorEmitter emit(op.getLoc(), rewriter);
       LatentForm form = op.getAbsorbed() ? LatentForm::Absorbed : LatentForm::Expanded;

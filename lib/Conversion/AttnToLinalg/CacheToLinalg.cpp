@@ -96,6 +96,9 @@ private:
   /// Copies the rows of `run` of one sequence to their place in `cache`.
   Value insertRows(TensorEmitter &emit, Value rows, Value sequence, Value cache,
                    const PageTable::Run &run) const {
+    // No slice begins in a dimension without elements.
+    if (llvm::is_contained(cast<RankedTensorType>(rows.getType()).getShape(), 0))
+      return cache;
     OpFoldResult zero = emit.getIndexAttr(0), one = emit.getIndexAttr(1);
     Shape sizes = emit.shapeOf(rows);
     sizes[0] = one;

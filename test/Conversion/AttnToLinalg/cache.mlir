@@ -27,6 +27,20 @@ func.func @kv_append(%kc: tensor<2x?x2x8xbf16>, %vc: tensor<2x?x2x8xbf16>, %k: t
   return %k2, %v2 : tensor<2x?x2x8xbf16>, tensor<2x?x2x8xbf16>
 }
 
+// One cache alone: nothing of its partner is copied.
+// CHECK-LABEL: func.func @one_cache
+// CHECK: scf.for
+// CHECK: tensor.insert_slice %{{.*}} into %{{.*}} : tensor<1x3x1x80xf16> into tensor<2x?x1x80xf16>
+// CHECK-NOT: tensor.insert_slice
+// CHECK: return
+func.func @one_cache(%c: tensor<2x?x1x80xf16>, %nc: tensor<2x?x1x0xf16>, %r: tensor<2x3x1x80xf16>, %nr: tensor<2x3x1x0xf16>,
+                     %start: tensor<2xi32>) -> tensor<2x?x1x80xf16> {
+  %a, %b = attn.kv_append %c, %nc, %r, %nr, %start
+      : (tensor<2x?x1x80xf16>, tensor<2x?x1x0xf16>, tensor<2x3x1x80xf16>, tensor<2x3x1x0xf16>, tensor<2xi32>)
+      -> (tensor<2x?x1x80xf16>, tensor<2x?x1x0xf16>)
+  return %a : tensor<2x?x1x80xf16>
+}
+
 // Checks of the program stay as they are.
 // CHECK-LABEL: func.func @checks
 func.func @checks(%ok: i1, %t: tensor<?xi32>, %n: index) {

@@ -71,7 +71,7 @@ func.func @layer(
   %c_plain = tensor.extract_slice %kv[0, 0, 0] [%B, %T, 64] [1, 1, 1] : tensor<?x?x80xf32> to tensor<?x?x64xf32>
   %c = attn.rms_norm %c_plain, %kv_a_layernorm_weight {eps = 1.0e-6 : f64} : tensor<?x?x64xf32>, !kv_a_layernorm_weight
   %k_flat = tensor.extract_slice %kv[0, 0, 64] [%B, %T, 16] [1, 1, 1] : tensor<?x?x80xf32> to tensor<?x?x16xf32>
-  %k_plain = tensor.expand_shape %k_flat [[0], [1, 2], [3]] output_shape [%B, %T, 1, 16] : tensor<?x?x16xf32> into tensor<?x?x1x16xf32>
+  %k_plain = tensor.expand_shape %k_flat [[0], [1], [2, 3]] output_shape [%B, %T, 1, 16] : tensor<?x?x16xf32> into tensor<?x?x1x16xf32>
   %positions_empty = tensor.empty(%B, %T) : tensor<?x?xi32>
   %positions = linalg.generic {indexing_maps = [affine_map<(b, t) -> (b)>, affine_map<(b, t) -> (b, t)>],
                                 iterator_types = ["parallel", "parallel"]}
@@ -84,13 +84,13 @@ func.func @layer(
   } -> tensor<?x?xi32>
   %q_rope = attn.rope %q_plain, %positions {interleaved, theta = 1.0e4 : f64} : tensor<?x?x4x16xf32>, tensor<?x?xi32>
   %k_rope = attn.rope %k_plain, %positions {interleaved, theta = 1.0e4 : f64} : tensor<?x?x1x16xf32>, tensor<?x?xi32>
-  %c_row = tensor.expand_shape %c [[0], [1, 2], [3]] output_shape [%B, %T, 1, 64] : tensor<?x?x64xf32> into tensor<?x?x1x64xf32>
-  %cache_c_rows = tensor.expand_shape %cache_c [[0], [1, 2], [3]] output_shape [%B, %C, 1, 64] : tensor<?x?x64xf32> into tensor<?x?x1x64xf32>
-  %cache_kpe_rows = tensor.expand_shape %cache_kpe [[0], [1, 2], [3]] output_shape [%B, %C, 1, 16] : tensor<?x?x16xf32> into tensor<?x?x1x16xf32>
+  %c_row = tensor.expand_shape %c [[0], [1], [2, 3]] output_shape [%B, %T, 1, 64] : tensor<?x?x64xf32> into tensor<?x?x1x64xf32>
+  %cache_c_rows = tensor.expand_shape %cache_c [[0], [1], [2, 3]] output_shape [%B, %C, 1, 64] : tensor<?x?x64xf32> into tensor<?x?x1x64xf32>
+  %cache_kpe_rows = tensor.expand_shape %cache_kpe [[0], [1], [2, 3]] output_shape [%B, %C, 1, 16] : tensor<?x?x16xf32> into tensor<?x?x1x16xf32>
   %c_rows, %kpe_rows = attn.kv_append %cache_c_rows, %cache_kpe_rows, %c_row, %k_rope, %start
       : (tensor<?x?x1x64xf32>, tensor<?x?x1x16xf32>, tensor<?x?x1x64xf32>, tensor<?x?x1x16xf32>, tensor<?xi32>) -> (tensor<?x?x1x64xf32>, tensor<?x?x1x16xf32>)
-  %latents = tensor.collapse_shape %c_rows [[0], [1, 2], [3]] : tensor<?x?x1x64xf32> into tensor<?x?x64xf32>
-  %rope_keys = tensor.collapse_shape %kpe_rows [[0], [1, 2], [3]] : tensor<?x?x1x16xf32> into tensor<?x?x16xf32>
+  %latents = tensor.collapse_shape %c_rows [[0], [1], [2, 3]] : tensor<?x?x1x64xf32> into tensor<?x?x64xf32>
+  %rope_keys = tensor.collapse_shape %kpe_rows [[0], [1], [2, 3]] : tensor<?x?x1x16xf32> into tensor<?x?x16xf32>
   %T32 = arith.index_cast %T : index to i32
   %length_empty = tensor.empty(%B) : tensor<?xi32>
   %length = linalg.generic {indexing_maps = [affine_map<(b) -> (b)>, affine_map<(b) -> (b)>], iterator_types = ["parallel"]}
@@ -110,23 +110,19 @@ func.func @layer(
   %index_k_flat = linalg.contract indexing_maps = [#rows, #weight, #out]
       ins(%x, %indexer_wk_weight : !x, !indexer_wk_weight) outs(%index_k_flat_zeros : tensor<?x?x32xf32>) -> tensor<?x?x32xf32>
   %index_k_normed = attn.layer_norm %index_k_flat, %indexer_k_norm_weight bias(%indexer_k_norm_bias : !indexer_k_norm_bias) {eps = 1.0e-6 : f64} : tensor<?x?x32xf32>, !indexer_k_norm_weight
-  %index_k_plain = tensor.expand_shape %index_k_normed [[0], [1, 2], [3]] output_shape [%B, %T, 1, 32] : tensor<?x?x32xf32> into tensor<?x?x1x32xf32>
+  %index_k_plain = tensor.expand_shape %index_k_normed [[0], [1], [2, 3]] output_shape [%B, %T, 1, 32] : tensor<?x?x32xf32> into tensor<?x?x1x32xf32>
   %index_k_row = attn.rope %index_k_plain, %positions {interleaved, rotary_dim = 16 : i64, theta = 1.0e4 : f64} : tensor<?x?x1x32xf32>, tensor<?x?xi32>
   %index_weights_empty = tensor.empty(%B, %T) : tensor<?x?x8xf32>
   %index_weights_zeros = linalg.fill ins(%zero : f32) outs(%index_weights_empty : tensor<?x?x8xf32>) -> tensor<?x?x8xf32>
   %index_weights = linalg.contract indexing_maps = [#rows, #weight, #out]
       ins(%x, %indexer_weights_proj_weight : !x, !indexer_weights_proj_weight) outs(%index_weights_zeros : tensor<?x?x8xf32>) -> tensor<?x?x8xf32>
-  %index_k_rows = tensor.expand_shape %index_k [[0], [1, 2], [3]] output_shape [%B, %C, 1, 32] : tensor<?x?x32xf32> into tensor<?x?x1x32xf32>
-  // Halves of the cache of index keys are appended to side by side.
-  %low_cache = tensor.extract_slice %index_k_rows[0, 0, 0, 0] [%B, %C, 1, 16] [1, 1, 1, 1] : tensor<?x?x1x32xf32> to tensor<?x?x1x16xf32>
-  %low_row = tensor.extract_slice %index_k_row[0, 0, 0, 0] [%B, %T, 1, 16] [1, 1, 1, 1] : tensor<?x?x1x32xf32> to tensor<?x?x1x16xf32>
-  %high_cache = tensor.extract_slice %index_k_rows[0, 0, 0, 16] [%B, %C, 1, 16] [1, 1, 1, 1] : tensor<?x?x1x32xf32> to tensor<?x?x1x16xf32>
-  %high_row = tensor.extract_slice %index_k_row[0, 0, 0, 16] [%B, %T, 1, 16] [1, 1, 1, 1] : tensor<?x?x1x32xf32> to tensor<?x?x1x16xf32>
-  %low, %high = attn.kv_append %low_cache, %high_cache, %low_row, %high_row, %start
-      : (tensor<?x?x1x16xf32>, tensor<?x?x1x16xf32>, tensor<?x?x1x16xf32>, tensor<?x?x1x16xf32>, tensor<?xi32>) -> (tensor<?x?x1x16xf32>, tensor<?x?x1x16xf32>)
-  %half_appended = tensor.insert_slice %low into %index_k_rows[0, 0, 0, 0] [%B, %C, 1, 16] [1, 1, 1, 1] : tensor<?x?x1x16xf32> into tensor<?x?x1x32xf32>
-  %appended = tensor.insert_slice %high into %half_appended[0, 0, 0, 16] [%B, %C, 1, 16] [1, 1, 1, 1] : tensor<?x?x1x16xf32> into tensor<?x?x1x32xf32>
-  %index_keys = tensor.collapse_shape %appended [[0], [1, 2], [3]] : tensor<?x?x1x32xf32> into tensor<?x?x32xf32>
+  %index_k_rows = tensor.expand_shape %index_k [[0], [1], [2, 3]] output_shape [%B, %C, 1, 32] : tensor<?x?x32xf32> into tensor<?x?x1x32xf32>
+  // One cache: its partner has no channels.
+  %no_cache = tensor.empty(%B, %C) : tensor<?x?x1x0xf32>
+  %no_row = tensor.empty(%B, %T) : tensor<?x?x1x0xf32>
+  %appended, %nothing = attn.kv_append %index_k_rows, %no_cache, %index_k_row, %no_row, %start
+      : (tensor<?x?x1x32xf32>, tensor<?x?x1x0xf32>, tensor<?x?x1x32xf32>, tensor<?x?x1x0xf32>, tensor<?xi32>) -> (tensor<?x?x1x32xf32>, tensor<?x?x1x0xf32>)
+  %index_keys = tensor.collapse_shape %appended [[0], [1], [2, 3]] : tensor<?x?x1x32xf32> into tensor<?x?x32xf32>
   %scores = attn.lightning_indexer %index_q, %index_keys, %index_weights kv_len(%length : tensor<?xi32>)
       {causal, scale = 0.0625 : f64} : (tensor<?x?x8x32xf32>, tensor<?x?x32xf32>, tensor<?x?x8xf32>) -> tensor<?x?x?xf32>
   %chosen = attn.top_k %scores {k = 8} : tensor<?x?x?xf32> -> tensor<?x?x8xi32>

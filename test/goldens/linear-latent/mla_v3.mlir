@@ -57,7 +57,7 @@ func.func @layer(
   %c_plain = tensor.extract_slice %kv[0, 0, 0] [%B, %T, 64] [1, 1, 1] : tensor<?x?x80xf32> to tensor<?x?x64xf32>
   %c = attn.rms_norm %c_plain, %kv_a_layernorm_weight {eps = 1.0e-6 : f64} : tensor<?x?x64xf32>, !kv_a_layernorm_weight
   %k_flat = tensor.extract_slice %kv[0, 0, 64] [%B, %T, 16] [1, 1, 1] : tensor<?x?x80xf32> to tensor<?x?x16xf32>
-  %k_plain = tensor.expand_shape %k_flat [[0], [1, 2], [3]] output_shape [%B, %T, 1, 16] : tensor<?x?x16xf32> into tensor<?x?x1x16xf32>
+  %k_plain = tensor.expand_shape %k_flat [[0], [1], [2, 3]] output_shape [%B, %T, 1, 16] : tensor<?x?x16xf32> into tensor<?x?x1x16xf32>
   %positions_empty = tensor.empty(%B, %T) : tensor<?x?xi32>
   %positions = linalg.generic {indexing_maps = [affine_map<(b, t) -> (b)>, affine_map<(b, t) -> (b, t)>],
                                 iterator_types = ["parallel", "parallel"]}
@@ -70,13 +70,13 @@ func.func @layer(
   } -> tensor<?x?xi32>
   %q_rope = attn.rope %q_plain, %positions {interleaved, theta = 1.0e4 : f64, scaling = #attn.rope_yarn<factor = 40.0, original_max_position = 4096, beta_fast = 32.0, beta_slow = 1.0, truncate = true, mscale = 1.0, mscale_all_dim = 1.0>} : tensor<?x?x8x16xf32>, tensor<?x?xi32>
   %k_rope = attn.rope %k_plain, %positions {interleaved, theta = 1.0e4 : f64, scaling = #attn.rope_yarn<factor = 40.0, original_max_position = 4096, beta_fast = 32.0, beta_slow = 1.0, truncate = true, mscale = 1.0, mscale_all_dim = 1.0>} : tensor<?x?x1x16xf32>, tensor<?x?xi32>
-  %c_row = tensor.expand_shape %c [[0], [1, 2], [3]] output_shape [%B, %T, 1, 64] : tensor<?x?x64xf32> into tensor<?x?x1x64xf32>
-  %cache_c_rows = tensor.expand_shape %cache_c [[0], [1, 2], [3]] output_shape [%B, %C, 1, 64] : tensor<?x?x64xf32> into tensor<?x?x1x64xf32>
-  %cache_kpe_rows = tensor.expand_shape %cache_kpe [[0], [1, 2], [3]] output_shape [%B, %C, 1, 16] : tensor<?x?x16xf32> into tensor<?x?x1x16xf32>
+  %c_row = tensor.expand_shape %c [[0], [1], [2, 3]] output_shape [%B, %T, 1, 64] : tensor<?x?x64xf32> into tensor<?x?x1x64xf32>
+  %cache_c_rows = tensor.expand_shape %cache_c [[0], [1], [2, 3]] output_shape [%B, %C, 1, 64] : tensor<?x?x64xf32> into tensor<?x?x1x64xf32>
+  %cache_kpe_rows = tensor.expand_shape %cache_kpe [[0], [1], [2, 3]] output_shape [%B, %C, 1, 16] : tensor<?x?x16xf32> into tensor<?x?x1x16xf32>
   %c_rows, %kpe_rows = attn.kv_append %cache_c_rows, %cache_kpe_rows, %c_row, %k_rope, %start
       : (tensor<?x?x1x64xf32>, tensor<?x?x1x16xf32>, tensor<?x?x1x64xf32>, tensor<?x?x1x16xf32>, tensor<?xi32>) -> (tensor<?x?x1x64xf32>, tensor<?x?x1x16xf32>)
-  %latents = tensor.collapse_shape %c_rows [[0], [1, 2], [3]] : tensor<?x?x1x64xf32> into tensor<?x?x64xf32>
-  %rope_keys = tensor.collapse_shape %kpe_rows [[0], [1, 2], [3]] : tensor<?x?x1x16xf32> into tensor<?x?x16xf32>
+  %latents = tensor.collapse_shape %c_rows [[0], [1], [2, 3]] : tensor<?x?x1x64xf32> into tensor<?x?x64xf32>
+  %rope_keys = tensor.collapse_shape %kpe_rows [[0], [1], [2, 3]] : tensor<?x?x1x16xf32> into tensor<?x?x16xf32>
   %T32 = arith.index_cast %T : index to i32
   %length_empty = tensor.empty(%B) : tensor<?xi32>
   %length = linalg.generic {indexing_maps = [affine_map<(b) -> (b)>, affine_map<(b) -> (b)>], iterator_types = ["parallel"]}

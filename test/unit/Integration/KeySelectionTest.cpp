@@ -12,6 +12,12 @@ using namespace heddle::test;
 using heddle::goldens::EntryText;
 using heddle::goldens::tensorType;
 
+/// Lowerings do not differ between variants of the CPU.
+static const std::vector<Way> &kernelWay() {
+  static const std::vector<Way> ways = {Way()};
+  return ways;
+}
+
 namespace {
 
 constexpr int64_t kHeads = 3, kDim = 5;
@@ -114,7 +120,7 @@ void expectLargest(const Array &indices, const Array &scores) {
 
 } // namespace
 
-HEDDLE_TEST_EACH_WAY(KeySelection, cpuWays);
+HEDDLE_TEST_EACH_WAY(KeySelection, kernelWay);
 
 TEST_P(KeySelection, AgreesWithASort) {
   for (int64_t k : {1, 4, 9, 2048})

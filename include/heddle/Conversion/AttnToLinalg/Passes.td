@@ -195,6 +195,10 @@ def AttnDecomposeLatentPass : Pass<"attn-decompose-latent"> {
     %o = linalg.contract ... ins(%context, %uv : ...) outs(%zeros : tensor<?x1x4x24xf32>)
     ```
   }];
+  let options = [
+    Option<"requireKernels", "require-kernels", "bool", "false",
+           "What has no kernels on a GPU, which index lists have not, is an error">,
+  ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
     "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect",
