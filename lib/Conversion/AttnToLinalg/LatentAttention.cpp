@@ -12,6 +12,9 @@
 //              value = latent                          [B, Lk, 1, R]
 //              output = attention W_UV^T               [B, Lq, H, V]
 //
+// One query of many heads that share their keys is as many queries of one head, all
+// of which see the same keys: then blocks of them are rows of one product.
+//
 // Index lists come first: query i gets rows of its own, those that the visible
 // entries of its list name, and a mask that is false for the others. Their rows
 // are 0, so that nothing of what they could have held is read.
@@ -45,12 +48,16 @@ LogicalResult heddle::verifyStaticExtents(LatentAttentionOp op) {
 
 namespace {
 
+/// So many heads have programs of their own for few queries, which share what they read of the keys.
+constexpr int64_t mostHeadsOfOneQuery = 16;
+
 /// The rows that queries attend to, and how much of them.
 struct KeyRows {
-  Value latent;  ///< [B, Lk, R] or [B, Lk, R + P]
-  Value keyRope; ///< [B, Lk, P], or null
-  Value kvLen;   ///< or null
-  Value mask;    ///< [B, 1, 1, Lk], or null: then what the operation says
+  Value latent;         ///< [B, Lk, R] or [B, Lk, R + P]
+  Value keyRope;        ///< [B, Lk, P], or null
+  Value kvLen;          ///< or null
+  Value mask;           ///< [B, 1, 1, Lk], or null: then what the operation says
+  bool seesAll = false; ///< every query sees all keys that kvLen leaves, also if causal
 };
 
 class LatentEmitter {
@@ -87,6 +94,8 @@ private:
                                     const KeyRows &rows);
   SmallVector<Value> attention(TensorEmitter &emit, Value query, Value key, Value value,
                                const KeyRows &rows);
+  SmallVector<Value> attendToSharedKeys(TensorEmitter &emit, Value query, Value key, Value value,
+                                        const KeyRows &rows);
   SmallVector<Value> attendToLists(TensorEmitter &emit);
   Value gather(TensorEmitter &emit, Value rows, Value list, Value mask);
   Value visibleEntries(TensorEmitter &emit, Value list, Value query);
@@ -163,6 +172,7 @@ SmallVector<Value> LatentEmitter::attention(TensorEmitter &emit, Value query, Va
     return getConstantIntValue(size).value_or(ShapedType::kDynamic);
   };
   int64_t ofBatch = staticDim(queryShape[0]), ofQueries = staticDim(queryShape[1]);
+  int64_t heads = *getConstantIntValue(queryShape[2]);
   int64_t width = cast<RankedTensorType>(value.getType()).getDimSize(3);
   SmallVector<Type> types{
       RankedTensorType::get({ofBatch, ofQueries, heads, width}, getElementTypeOrSelf(query))};
@@ -181,11 +191,28 @@ SmallVector<Value> LatentEmitter::attention(TensorEmitter &emit, Value query, Va
   if (rows.mask) {
     attention.getMaskMutable().assign(rows.mask);
   } else {
-    attention.setCausal(op.getCausal());
+    attention.setCausal(op.getCausal() && !rows.seesAll);
     if (rows.kvLen)
       attention.getKvLenMutable().assign(rows.kvLen);
   }
   return llvm::to_vector_of<Value>(attention->getResults());
+}
+
+/// Attention with one key head.
+SmallVector<Value> LatentEmitter::attendToSharedKeys(TensorEmitter &emit, Value query, Value key,
+                                                     Value value, const KeyRows &rows) {
+  auto type = cast<RankedTensorType>(query.getType());
+  if (type.getDimSize(1) != 1 || heads <= mostHeadsOfOneQuery)
+    return attention(emit, query, key, value, rows);
+  KeyRows ofHeads = rows;
+  ofHeads.seesAll = true;
+  OpFoldResult one = emit.getIndexAttr(1), many = emit.getIndexAttr(heads);
+  query = emit.splitDim(emit.joinDims(query, 1), 1, many, one);
+  SmallVector<Value> results = attention(emit, query, key, value, ofHeads);
+  results[0] = emit.splitDim(emit.joinDims(results[0], 1), 1, one, many);
+  if (op.getReturnLse())
+    results[1] = emit.splitDim(emit.joinDims(results[1], 1), 1, many, one);
+  return results;
 }
 
 SmallVector<Value> LatentEmitter::attendExpanded(TensorEmitter &emit, Value queryNope,
@@ -227,7 +254,8 @@ SmallVector<Value> LatentEmitter::attendAbsorbed(TensorEmitter &emit, Value quer
       row = concat(emit, row, rows.keyRope);
   }
   Value key = emit.splitDim(row, 2, emit.getIndexAttr(1), emit.getIndexAttr(rank + rope));
-  SmallVector<Value> results = attention(emit, query, key, channels(emit, key, 0, rank), rows);
+  SmallVector<Value> results =
+      attendToSharedKeys(emit, query, key, channels(emit, key, 0, rank), rows);
   Value output =
       emit.contract(results[0], {b, i, h, k}, rowsOfUp(emit, nope, valueDim), {h, n, k},
                     sizes({batch, count}, {heads, valueDim}), {b, i, h, n}, /*loops=*/5, product);

@@ -55,6 +55,21 @@ func.func @no_rope(%q: tensor<?x?x4x32xf32>, %c: tensor<?x?x64xf32>, %up: tensor
   return %o : tensor<?x?x4x24xf32>
 }
 
+// One query of many heads: they become queries of the one key head, each of which sees what the query sees.
+// CHECK-LABEL: func.func @many_heads
+// CHECK-SAME: (%[[Q:[a-z0-9]*]]: tensor<?x1x64x32xf32>, %[[C:[a-z0-9]*]]: tensor<?x?x64xf32>
+func.func @many_heads(%q: tensor<?x1x64x32xf32>, %c: tensor<?x?x64xf32>, %up: tensor<3584x64xf32>, %n: tensor<?xi32>) -> (tensor<?x1x64x24xf32>, tensor<?x64x1xf32>) {
+  // CHECK: %[[WIDE:.*]] = linalg.contract {{.*}} outs(%{{.*}} : tensor<?x1x64x64xf32>)
+  // CHECK: %[[ROWS:.*]] = tensor.collapse_shape %[[WIDE]] {{\[\[}}0], [1, 2], [3]]
+  // CHECK: %[[QUERIES:.*]] = tensor.expand_shape %[[ROWS]] {{\[\[}}0], [1, 2], [3]] {{.*}} into tensor<?x64x1x64xf32>
+  // CHECK: attn.attention %[[QUERIES]], %{{.*}}, %{{.*}} kv_len(%{{.*}} : tensor<?xi32>) {return_lse, scale
+  // CHECK-SAME: -> (tensor<?x64x1x64xf32>, tensor<?x1x64xf32>)
+  // CHECK: linalg.contract {{.*}} ins(%{{.*}}, %{{.*}} : tensor<?x1x64x64xf32>, tensor<64x24x64xf32>)
+  %o, %lse = attn.latent_attention %q, %c, %up kv_len(%n : tensor<?xi32>) {absorbed, causal, return_lse}
+      : (tensor<?x1x64x32xf32>, tensor<?x?x64xf32>, tensor<3584x64xf32>) -> (tensor<?x1x64x24xf32>, tensor<?x64x1xf32>)
+  return %o, %lse : tensor<?x1x64x24xf32>, tensor<?x64x1xf32>
+}
+
 // Chosen keys, query by query: what of them is seen, then copies of their rows, zeros for the others.
 // CHECK-LABEL: func.func @lists
 // CHECK-SAME: (%[[Q:[a-z0-9]*]]: tensor<?x?x4x32xf32>, %[[C:[a-z0-9]*]]: tensor<?x?x64xf32>, %[[UP:[a-z0-9]*]]: tensor<224x64xf32>, %[[I:[a-z0-9]*]]: tensor<?x?x8xi32>)
