@@ -60,6 +60,14 @@ def Attn_RouterScoring : I32EnumAttr<"RouterScoring",
 def Attn_RouterScoringAttr
     : EnumAttr<Attn_Dialect, Attn_RouterScoring, "router_scoring">;
 
+def Attn_StreamForm : I32EnumAttr<"StreamForm", "how residual streams are mixed", [
+      I32EnumAttrCase<"Mhc", 0, "mhc">,
+      I32EnumAttrCase<"DeepseekV4", 1, "deepseek_v4">]> {
+  let cppNamespace = "::heddle::attn";
+  let genSpecializedAttr = 0;
+}
+def Attn_StreamFormAttr : EnumAttr<Attn_Dialect, Attn_StreamForm, "stream_form">;
+
 //===----------------------------------------------------------------------===//
 // Rope scalings
 //===----------------------------------------------------------------------===//

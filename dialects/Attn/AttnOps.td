@@ -13,5 +13,6 @@ include "ActivationOps.td"
 include "CacheOps.td"
 include "ExpertOps.td"
 include "RuntimeCheckOps.td"
+include "StreamOps.td"
 
 #endif // HEDDLE_ATTN_OPS_TD

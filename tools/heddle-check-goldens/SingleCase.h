@@ -33,6 +33,8 @@ public:
   int64_t integer(const std::string &key);
   std::vector<int64_t> integers(const std::string &key);
   double number(const std::string &metadata, const std::string &key);
+  /// Metadata that is a number itself.
+  double number(const std::string &metadata);
 
   /// Adds a call. Calls of one symbol share the entry of the first.
   void add(OperationCase call);
@@ -72,6 +74,9 @@ void addNorms(SingleCase &file);
 void addAppends(SingleCase &file);
 void addRouter(SingleCase &file);
 void addLatentAttention(SingleCase &file);
+void addSinkhorn(SingleCase &file);
+void addStreamsPaper(SingleCase &file);
+void addStreamsV4(SingleCase &file);
 
 } // namespace heddle::goldens
 

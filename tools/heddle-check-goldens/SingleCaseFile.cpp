@@ -72,6 +72,14 @@ double SingleCase::number(const std::string &name, const std::string &key) {
   return value.is_number() ? value.get<double>() : 0;
 }
 
+double SingleCase::number(const std::string &name) {
+  Result<json> value = metadataJson(file, name);
+  if (value && value->is_number())
+    return value->get<double>();
+  fail("metadata '" + name + "' is no number");
+  return 0;
+}
+
 void SingleCase::add(OperationCase call) {
   if (symbols.insert(call.entry.name()).second)
     entries += call.entry.text();
@@ -120,6 +128,9 @@ void checkSingleCaseFile(const SafetensorsFile &file, Session &session, Report &
       {"kv_append", addAppends},
       {"router_", addRouter},
       {"mla_op", addLatentAttention},
+      {"sinkhorn", addSinkhorn},
+      {"mhc_paper", addStreamsPaper},
+      {"mhc_v4", addStreamsV4},
   };
   SingleCase single(file, session.type);
   auto kind = llvm::find_if(kinds, [&](const auto &each) {

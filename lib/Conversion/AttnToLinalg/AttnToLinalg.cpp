@@ -28,6 +28,7 @@ void populateAttnToLinalgPatterns(RewritePatternSet &patterns, AccumulateType ac
   populateRotaryToLinalg(patterns, accumulate);
   populateRouterToLinalg(patterns, accumulate);
   populateShortConvToLinalg(patterns, accumulate);
+  populateStreamsToLinalg(patterns, accumulate);
 }
 
 namespace {

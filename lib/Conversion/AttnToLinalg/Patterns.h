@@ -45,6 +45,7 @@ void populatePartialsToLinalg(mlir::RewritePatternSet &patterns, AccumulateType 
 void populateRotaryToLinalg(mlir::RewritePatternSet &patterns, AccumulateType accumulate);
 void populateRouterToLinalg(mlir::RewritePatternSet &patterns, AccumulateType accumulate);
 void populateShortConvToLinalg(mlir::RewritePatternSet &patterns, AccumulateType accumulate);
+void populateStreamsToLinalg(mlir::RewritePatternSet &patterns, AccumulateType accumulate);
 
 } // namespace heddle
 
