@@ -24,6 +24,8 @@ Calling an entry:
                          'tokens' below the model's vocabulary size; bools 0 or 1; other integers 0
   --output NAME=FILE     save a written argument as X.npy, X.safetensors or X.safetensors:TENSOR;
                          several may share one .safetensors file. bf16 needs .safetensors
+  --heatmap FILE.svg     draw pattern scores by layer and head: a map for each output pattern.NAME
+                         [layers, heads], and for outputs pattern.NAME.LAYER [batch, heads] together
   --target NAME          code that serves the calls: cpu, or a variant of it such as avx512; sim-sm_80
                          (kernels of a GPU, simulated), or sm_80 and the like, with tensors on the
                          first CUDA device. Default: cpu if the module has it, else the simulator,
@@ -205,6 +207,8 @@ Status Parser::parseOption(const std::string &name) {
     return take(options.weights);
   if (name == "--target")
     return take(options.target);
+  if (name == "--heatmap")
+    return take(options.heatmap);
   if (name == "--tokens")
     return take(options.tokens);
   if (name == "--replay")
@@ -263,6 +267,8 @@ Status Parser::checkCombinations() const {
   if (!options.replay.empty() && (calls || options.generate || !options.outputs.empty()))
     return Failure{"--replay does not go with --entry, --input, --output, --verify, --bench or "
                    "--generate"};
+  if (!options.heatmap.empty() && (options.generate || !options.replay.empty()))
+    return Failure{"--heatmap does not go with --generate or --replay"};
   if (options.tokens.empty() != (options.generate == 0))
     return Failure{options.generate ? "--generate needs --tokens" : "--tokens needs --generate"};
   if (!options.generate)

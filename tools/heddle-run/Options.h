@@ -27,7 +27,8 @@ struct Options {
   std::string weights;
   std::string tokens; // FILE or FILE.safetensors:TENSOR
   std::string target;
-  std::string replay; // FILE.safetensors
+  std::string replay;  // FILE.safetensors
+  std::string heatmap; // FILE.svg
   double rtol = 1e-5;
   std::optional<double> atol;
   std::optional<uint64_t> seed;

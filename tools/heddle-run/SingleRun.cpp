@@ -3,6 +3,7 @@
 #include "SingleRun.h"
 #include "ArgumentSet.h"
 #include "Bench.h"
+#include "Heatmap.h"
 #include "Progress.h"
 #include "RandomData.h"
 #include "TensorFiles.h"
@@ -51,6 +52,8 @@ public:
       writer.add(output, arguments.view(output.name));
     if (Status status = writer.writeAll(); !status)
       return status;
+    if (Status status = drawHeatmap(); !status)
+      return status;
     if (Status status = verify(); !status)
       return status;
     if (options.bench)
@@ -67,7 +70,19 @@ private:
       if (Status status = writer.check(output, (*argument)->dtype); !status)
         return status;
     }
-    return {};
+    return options.heatmap.empty() ? Status() : checkPatternMaps(entry);
+  }
+
+  Status drawHeatmap() {
+    if (options.heatmap.empty())
+      return {};
+    Result<std::vector<PatternMap>> maps =
+        collectPatternMaps(entry, [&](const std::string &name) { return arguments.view(name); });
+    if (!maps)
+      return maps.failure();
+    std::string title =
+        module.description().name + ", entry " + entry.name + ": attention by layer and head";
+    return writeHeatmap(*maps, title, options.heatmap);
   }
 
   Status load() {
