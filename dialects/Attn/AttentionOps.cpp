@@ -1,6 +1,7 @@
 //===- AttentionOps.cpp - types and checks of softmax attention -----------===//
 
 #include "AttentionForms.h"
+#include "PatternKinds.h"
 #include "ScoreRegion.h"
 #include "VerifyUtils.h"
 #include <cmath>

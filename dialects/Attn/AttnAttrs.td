@@ -68,6 +68,20 @@ def Attn_StreamForm : I32EnumAttr<"StreamForm", "how residual streams are mixed"
 }
 def Attn_StreamFormAttr : EnumAttr<Attn_Dialect, Attn_StreamForm, "stream_form">;
 
+def Attn_PatternKind : I32EnumAttr<"PatternKind", "keys that heads look at", [
+      I32EnumAttrCase<"Sink", 0, "sink">,
+      I32EnumAttrCase<"SinkFrom1", 1, "sink_from_1">,
+      I32EnumAttrCase<"PreviousToken", 2, "previous_token">,
+      I32EnumAttrCase<"LocalWindow", 3, "local_window">,
+      I32EnumAttrCase<"DuplicateToken", 4, "duplicate_token">,
+      I32EnumAttrCase<"InductionToken", 5, "induction_token">,
+      I32EnumAttrCase<"InductionDiagonal", 6, "induction_diagonal">,
+      I32EnumAttrCase<"LearnedSink", 7, "learned_sink">]> {
+  let cppNamespace = "::heddle::attn";
+  let genSpecializedAttr = 0;
+}
+def Attn_PatternKindAttr : EnumAttr<Attn_Dialect, Attn_PatternKind, "pattern_kind">;
+
 //===----------------------------------------------------------------------===//
 // Rope scalings
 //===----------------------------------------------------------------------===//

@@ -12,6 +12,7 @@ include "PartialOps.td"
 include "ActivationOps.td"
 include "CacheOps.td"
 include "ExpertOps.td"
+include "PatternOps.td"
 include "RuntimeCheckOps.td"
 include "StreamOps.td"
 

@@ -52,6 +52,7 @@ void readAttention(CaseReader &reader, const CaseSettings &settings, OperationCa
 /// Attention over ranges of the keys and the merge of what they give; and a merge alone.
 void readSplit(CaseReader &reader, const CaseSettings &settings, OperationCase &result);
 void readMerge(CaseReader &reader, const CaseSettings &settings, OperationCase &result);
+void readPatternScores(CaseReader &reader, const CaseSettings &settings, OperationCase &result);
 void readRope(CaseReader &reader, const CaseSettings &settings, OperationCase &result);
 void readKvAppend(CaseReader &reader, const CaseSettings &settings, OperationCase &result);
 void readNorm(CaseReader &reader, const CaseSettings &settings, OperationCase &result);

@@ -21,6 +21,7 @@ static Status readCase(CaseReader &reader, const CaseSettings &settings, Operati
   using Read = void (*)(CaseReader &, const CaseSettings &, OperationCase &);
   const std::pair<std::vector<const char *>, Read> families[] = {
       {{"partial_o", "partial_lse"}, readMerge},
+      {{"q", "k", "v", "tokens"}, readPatternScores},
       {{"q", "k", "v"}, readAttention},
       {{"q", "k_cache", "v_cache"}, readAttention},
       {{"x", "positions"}, readRope},

@@ -25,6 +25,7 @@ void populateAttnToLinalgPatterns(RewritePatternSet &patterns, AccumulateType ac
   populateLinearAttentionToLinalg(patterns, accumulate);
   populateNormToLinalg(patterns, accumulate);
   populatePartialsToLinalg(patterns, accumulate);
+  populatePatternScoresToLinalg(patterns, accumulate);
   populateRotaryToLinalg(patterns, accumulate);
   populateRouterToLinalg(patterns, accumulate);
   populateShortConvToLinalg(patterns, accumulate);

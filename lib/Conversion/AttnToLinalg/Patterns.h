@@ -42,6 +42,7 @@ void populateLatentToLinalg(mlir::RewritePatternSet &patterns, AccumulateType ac
 void populateLinearAttentionToLinalg(mlir::RewritePatternSet &patterns, AccumulateType accumulate);
 void populateNormToLinalg(mlir::RewritePatternSet &patterns, AccumulateType accumulate);
 void populatePartialsToLinalg(mlir::RewritePatternSet &patterns, AccumulateType accumulate);
+void populatePatternScoresToLinalg(mlir::RewritePatternSet &patterns, AccumulateType accumulate);
 void populateRotaryToLinalg(mlir::RewritePatternSet &patterns, AccumulateType accumulate);
 void populateRouterToLinalg(mlir::RewritePatternSet &patterns, AccumulateType accumulate);
 void populateShortConvToLinalg(mlir::RewritePatternSet &patterns, AccumulateType accumulate);
