@@ -1,6 +1,7 @@
 //===- DType.cpp - element types of tensors -------------------------------===//
 
 #include "heddle/TensorIO/DType.h"
+#include <cmath>
 #include <cstring>
 #include <dlpack/dlpack.h>
 
@@ -16,14 +17,20 @@ struct TypeFacts {
   bool isFloat;
 };
 
-constexpr uint8_t dlpackBool = 6;
+constexpr uint8_t dlpackBool = 6, dlpackFloat8 = 10;
 
 constexpr TypeFacts facts[] = {
-    {DType::F64, "f64", 8, kDLFloat, true}, {DType::F32, "f32", 4, kDLFloat, true},
-    {DType::F16, "f16", 2, kDLFloat, true}, {DType::BF16, "bf16", 2, kDLBfloat, true},
-    {DType::I64, "i64", 8, kDLInt, false},  {DType::I32, "i32", 4, kDLInt, false},
-    {DType::I16, "i16", 2, kDLInt, false},  {DType::I8, "i8", 1, kDLInt, false},
-    {DType::U8, "u8", 1, kDLUInt, false},   {DType::Bool, "bool", 1, dlpackBool, false},
+    {DType::F64, "f64", 8, kDLFloat, true},
+    {DType::F32, "f32", 4, kDLFloat, true},
+    {DType::F16, "f16", 2, kDLFloat, true},
+    {DType::BF16, "bf16", 2, kDLBfloat, true},
+    {DType::I64, "i64", 8, kDLInt, false},
+    {DType::I32, "i32", 4, kDLInt, false},
+    {DType::I16, "i16", 2, kDLInt, false},
+    {DType::I8, "i8", 1, kDLInt, false},
+    {DType::U8, "u8", 1, kDLUInt, false},
+    {DType::Bool, "bool", 1, dlpackBool, false},
+    {DType::F8E4M3, "f8e4m3", 1, dlpackFloat8, true},
 };
 
 const TypeFacts &factsOf(DType type) { return facts[size_t(type)]; }
@@ -36,6 +43,27 @@ template <typename T> T load(const std::byte *data, size_t index) {
 
 template <typename T> void store(std::byte *data, size_t index, T value) {
   std::memcpy(data + index * sizeof(T), &value, sizeof(T));
+}
+
+/// A sign, 4 bits of exponent and 3 of mantissa; all ones is NaN, nothing is infinite.
+double float8ToDouble(uint8_t bits) {
+  int exponent = bits >> 3 & 15, mantissa = bits & 7;
+  double value = (bits & 127) == 127 ? std::nan("")
+                 : exponent == 0     ? std::ldexp(mantissa, -9)
+                                     : std::ldexp(8 + mantissa, exponent - 10);
+  return bits & 128 ? -value : value;
+}
+
+/// The nearest number, that of even bits of two as near; 448 at most.
+uint8_t doubleToFloat8(double value) {
+  uint8_t sign = std::signbit(value) ? 128 : 0;
+  if (std::isnan(value))
+    return sign | 127;
+  double size = std::fmin(std::fabs(value), 448);
+  int exponent = size < std::ldexp(1, -6) ? -6 : std::ilogb(size);
+  // In steps of the last place; a step past the mantissa is one of the exponent.
+  double steps = std::nearbyint(std::ldexp(size, 3 - exponent));
+  return uint8_t(sign | int(steps + 8 * (exponent + 6)));
 }
 
 } // namespace
@@ -65,6 +93,8 @@ double heddle::loadAsDouble(DType type, const std::byte *data, size_t index) {
     return float16ToFloat(load<uint16_t>(data, index));
   case DType::BF16:
     return bfloat16ToFloat(load<uint16_t>(data, index));
+  case DType::F8E4M3:
+    return float8ToDouble(load<uint8_t>(data, index));
   default:
     return double(loadAsInteger(type, data, index));
   }
@@ -92,6 +122,8 @@ void heddle::storeFromDouble(DType type, std::byte *data, size_t index, double v
     return store<uint8_t>(data, index, uint8_t(value));
   case DType::Bool:
     return store<uint8_t>(data, index, value != 0);
+  case DType::F8E4M3:
+    return store<uint8_t>(data, index, doubleToFloat8(value));
   }
 }
 

@@ -18,10 +18,10 @@ struct TypeName {
   DType dtype;
 };
 
-constexpr TypeName typeNames[] = {{"F64", DType::F64},   {"F32", DType::F32}, {"F16", DType::F16},
-                                  {"BF16", DType::BF16}, {"I64", DType::I64}, {"I32", DType::I32},
-                                  {"I16", DType::I16},   {"I8", DType::I8},   {"U8", DType::U8},
-                                  {"BOOL", DType::Bool}};
+constexpr TypeName typeNames[] = {
+    {"F64", DType::F64}, {"F32", DType::F32},   {"F16", DType::F16},       {"BF16", DType::BF16},
+    {"I64", DType::I64}, {"I32", DType::I32},   {"I16", DType::I16},       {"I8", DType::I8},
+    {"U8", DType::U8},   {"BOOL", DType::Bool}, {"F8_E4M3", DType::F8E4M3}};
 
 /// A tensor's place in the data, to look for gaps.
 struct Extent {

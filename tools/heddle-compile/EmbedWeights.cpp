@@ -2,10 +2,12 @@
 
 #include "EmbedWeights.h"
 
-#include "heddle/TensorIO/Checkpoint.h"
+#include "heddle/TensorIO/BlockScales.h"
 #include "heddle/Transforms/EntryAttributes.h"
 
 #include "llvm/Support/Path.h"
+
+#include <deque>
 
 using namespace mlir;
 
@@ -22,6 +24,7 @@ FailureOr<AtomicFile> stageWeights(ModuleOp module, StringRef checkpointPath, St
   if (!checkpoint)
     return module.emitError(checkpoint.error());
   TensorMap tensors;
+  std::deque<Tensor> dequantized;
   for (func::FuncOp entry : getEntries(module))
     for (unsigned i = 0; i < entry.getNumArguments(); ++i) {
       auto role = entry.getArgAttrOfType<StringAttr>(i, roleAttr);
@@ -31,7 +34,17 @@ FailureOr<AtomicFile> stageWeights(ModuleOp module, StringRef checkpointPath, St
       const Checkpoint::Entry *found = checkpoint->find(name);
       if (!found)
         return entry.emitError() << "weight '" << name << "' is not in " << checkpointPath;
-      tensors.emplace(name, found->tensor);
+      if (found->tensor.dtype != DType::F8E4M3) {
+        tensors.emplace(name, found->tensor);
+        continue;
+      }
+      Type element = getElementTypeOrSelf(entry.getArgument(i).getType());
+      DType type = element.isF16() ? DType::F16 : element.isBF16() ? DType::BF16 : DType::F32;
+      Result<Tensor> numbers = dequantize(*checkpoint, name, type);
+      if (!numbers)
+        return entry.emitError(numbers.error());
+      dequantized.push_back(std::move(*numbers));
+      tensors.emplace(name, dequantized.back().view());
     }
   Result<AtomicFile> file = stageSafetensors(path.str(), tensors);
   if (!file)

@@ -151,6 +151,9 @@ static cl::opt<heddle::LogitRows>
            cl::desc("Checkpoint: rows of the logits that prefill returns"),
            cl::values(clEnumValN(heddle::LogitRows::All, "all", "of every token (default)"),
                       clEnumValN(heddle::LogitRows::Last, "last", "of the last token only")));
+static cl::opt<bool> mask("mask", cl::cat(category),
+                          cl::desc("Checkpoint: entries take a mask of tokens, as for batches "
+                                   "padded on the left"));
 enum class WeightPlace { Files, Embed };
 static cl::opt<WeightPlace> weights(
     "weights", cl::cat(category), cl::init(WeightPlace::Files),
@@ -280,7 +283,7 @@ static int checkOptions(bool isFolder) {
     return usageError("--layer takes a number from 0, not " + llvm::Twine(layer));
   if (!isFolder)
     for (const cl::Option *option :
-         std::initializer_list<const cl::Option *>{&layer, &dtype, &logits, &weights})
+         std::initializer_list<const cl::Option *>{&layer, &dtype, &logits, &mask, &weights})
       if (option->getNumOccurrences())
         return usageError("--" + option->ArgStr + " is for checkpoint folders, but " + input +
                           " is not a folder");
@@ -360,6 +363,7 @@ int main(int argc, char **argv) {
     import.layer = layer;
   import.activations = dtype;
   import.logits = logits;
+  import.withMask = mask;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   {
     mlir::TimingScope scope = root.nest("import");

@@ -1,6 +1,9 @@
 //===- Weights.cpp - arguments that come from a checkpoint ----------------===//
 
 #include "Weights.h"
+
+#include "heddle/TensorIO/BlockScales.h"
+
 #include <cstdio>
 #include <set>
 
@@ -48,6 +51,14 @@ Status heddle::run::giveWeights(const Checkpoint &checkpoint, ArgumentSet &argum
       continue;
     }
     std::string source = *entry->file + ": tensor '" + argument.name + "'";
+    if (entry->tensor.dtype == DType::F8E4M3) {
+      Result<Tensor> numbers = dequantize(checkpoint, argument.name, argument.dtype);
+      if (!numbers)
+        return numbers.failure();
+      if (Status status = arguments.giveOwned(argument.name, std::move(*numbers), source); !status)
+        return status;
+      continue;
+    }
     if (Status status = arguments.give(argument.name, entry->tensor, source); !status)
       return status;
   }

@@ -77,6 +77,7 @@ int main(int argc, char **argv) {
                             cl::init(LogitRows::All), cl::cat(category),
                             cl::values(clEnumValN(LogitRows::All, "all", "every token (default)"),
                                        clEnumValN(LogitRows::Last, "last", "the last token only")));
+  cl::opt<bool> mask("mask", cl::desc("Entries take a mask of tokens"), cl::cat(category));
   cl::opt<KernelForm> kernelsTo(
       "kernels-to", cl::desc("Translate kernels to"), cl::cat(category),
       cl::values(clEnumValN(KernelForm::LLVM, "llvm", "optimised LLVM IR"),
@@ -140,6 +141,7 @@ int main(int argc, char **argv) {
   HuggingFaceImportOptions options;
   options.activations = dtype;
   options.logits = logits;
+  options.withMask = mask;
   if (layer.getNumOccurrences())
     options.layer = layer;
   mlir::OwningOpRef<mlir::ModuleOp> module = importHuggingFace(&context, input, options);

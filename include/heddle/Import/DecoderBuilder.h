@@ -21,6 +21,10 @@ struct DecoderBuildOptions {
   /// Last: logits [B, 1, V] instead of [B, L, V].
   LogitRows logits = LogitRows::All;
 
+  /// Entries take a `mask` [B, C] i1 besides: which rows of the caches hold tokens, as where the
+  /// sequences of a batch are padded on the left. Others have no position and are not seen.
+  bool withMask = false;
+
   /// Entry of a single block, and whether it also returns the attention after
   /// its output projection, as a result named "attn".
   std::string blockName = "block";
@@ -36,9 +40,11 @@ mlir::Attribute ropeScalingAttr(mlir::MLIRContext &context, const RopeConfig &ro
 /// Builds a module with the entries
 ///   prefill(tokens [B,L] i64, start [B] i32, caches, weights) -> logits, caches
 ///   decode (tokens [B,1] i64, ...the same) -> logits [B,1,V], caches
-/// where the caches are k_cache.N and v_cache.N [B,C,Hk,d] of each layer, and
+/// where the caches are those of layerCaches with ".N" for layer N, such as
+/// k_cache.N and v_cache.N [B,C,Hk,d], and
 /// the weights those of matchDecoderWeights, in that order and of their stored
-/// type. Logits are f32. Token t of sequence b has position start[b] + t.
+/// type. Logits are f32. Token t of sequence b has position start[b] + t; with a mask its position
+/// is the number of tokens before it.
 mlir::OwningOpRef<mlir::ModuleOp> buildDecoderModule(mlir::Location loc,
                                                      const DecoderConfig &config,
                                                      const std::vector<WeightInfo> &weights,

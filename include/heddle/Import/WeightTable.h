@@ -26,6 +26,7 @@ struct WeightInfo {
 struct WeightDemand {
   std::string name;
   std::vector<int64_t> shape;
+  bool anyUnitDims = false; ///< dimensions of 1 may be stored between those of the shape
 };
 
 /// "model.layers.N.", by the names of the config.

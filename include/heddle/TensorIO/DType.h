@@ -13,9 +13,10 @@
 
 namespace heddle {
 
-enum class DType : uint8_t { F64, F32, F16, BF16, I64, I32, I16, I8, U8, Bool };
+/// F8E4M3 has no infinities and is found in checkpoints only: entries take no tensors of it.
+enum class DType : uint8_t { F64, F32, F16, BF16, I64, I32, I16, I8, U8, Bool, F8E4M3 };
 
-/// The name in descriptions and messages: f64 f32 f16 bf16 i64 i32 i16 i8 u8 bool.
+/// The name in descriptions and messages: f64 f32 f16 bf16 i64 i32 i16 i8 u8 bool f8e4m3.
 std::string_view dtypeName(DType type);
 
 /// The type that dtypeName() gives this name, if any.

@@ -2,7 +2,6 @@
 
 #include "LayerBuilder.h"
 
-#include "heddle/Dialect/Attn/Attn.h"
 #include "heddle/Import/DecoderBuilder.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -135,7 +134,7 @@ Value heddle::buildMixer(LayerBuilder &layer, const SoftmaxAttention &attention,
   if (attention.windowLeft >= 0 || attention.windowRight >= 0)
     window = builder.getDenseI64ArrayAttr({attention.windowLeft, attention.windowRight});
   auto result = attn::AttentionOp::create(
-      builder, layer.loc, query, updated[0], updated[1], /*bias=*/Value(), /*mask=*/Value(),
+      builder, layer.loc, query, updated[0], updated[1], /*bias=*/Value(), layer.call.keyMask,
       attention.sinks.empty() ? Value() : layer.weight(attention.sinks), layer.call.keyValueLengths,
       attention.alibi ? alibiSlopes(layer, attention.heads) : Value(),
       /*captures=*/ValueRange(), attention.causal ? builder.getUnitAttr() : UnitAttr(), window,
@@ -143,10 +142,7 @@ Value heddle::buildMixer(LayerBuilder &layer, const SoftmaxAttention &attention,
       /*return_lse=*/UnitAttr(), /*return_max=*/UnitAttr(), /*return_sink_mass=*/UnitAttr(),
       /*return_first_key_mass=*/UnitAttr());
   Value output = result.getOutput();
-  if (projected.gate) {
-    auto kind = attn::GluKindAttr::get(builder.getContext(), attn::GluKind::Sigmoid);
-    output = attn::GluOp::create(builder, layer.loc, kind, projected.gate, output,
-                                 /*limit=*/FloatAttr());
-  }
+  if (projected.gate)
+    output = layer.glu(attn::GluKind::Sigmoid, projected.gate, output);
   return layer.linear(layer.tensors.mergeHeads(output), attention.output);
 }

@@ -52,13 +52,22 @@ BlockResult heddle::buildBlock(TensorBuilder &tensors, const DecoderConfig &conf
   result.attention = std::visit(
       [&](const auto &mixer) { return buildMixer(parts, mixer, mixed, caches, result.caches); },
       layer.mixer);
-  Value middle = tensors.add(hiddenStates, parts.norm(result.attention, layer.mixerOutputNorm));
+  auto addResidual = [&](Value residual, Value normed, double residualFactor, Value output,
+                         double factor) {
+    residual = tensors.scale(layer.residualOfNorm ? normed : residual, residualFactor);
+    return tensors.add(residual, tensors.scale(output, factor));
+  };
+  Value middle =
+      addResidual(hiddenStates, mixed, layer.mixerResidualFactor,
+                  parts.norm(result.attention, layer.mixerOutputNorm), layer.mixerFactor);
   Value input =
       parts.norm(layer.parallelResidual ? hiddenStates : middle, layer.feedForwardInputNorm);
   Value output = std::visit(
       [&](const auto &feedForward) { return buildFeedForward(parts, feedForward, input); },
       layer.feedForward);
-  result.hiddenStates = tensors.add(middle, parts.norm(output, layer.feedForwardOutputNorm));
+  result.hiddenStates =
+      addResidual(middle, input, layer.feedForwardResidualFactor,
+                  parts.norm(output, layer.feedForwardOutputNorm), layer.feedForwardFactor);
 
   tensors.loc = outer;
   return result;

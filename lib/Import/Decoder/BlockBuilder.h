@@ -15,6 +15,9 @@ struct CallValues {
   mlir::Value start;
   /// Position of each new token, [batch, seq] i32.
   mlir::Value positions;
+  /// Which keys are tokens, [batch, 1, 1, capacity] i1, and which new rows are, [batch, seq] i1;
+  /// null if all of them are.
+  mlir::Value keyMask, tokenMask;
   /// Keys of each sequence including the new ones, [batch] i32.
   mlir::Value keyValueLengths;
 };

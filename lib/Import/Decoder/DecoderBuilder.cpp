@@ -40,8 +40,17 @@ static int64_t elements(const std::vector<int64_t> &shape) {
   return product;
 }
 
-static CallValues callValues(TensorBuilder &tensors, Value start) {
-  return {start, tensors.positions(start), tensors.keyValueLengths(start)};
+/// `mask` may be null.
+static CallValues callValues(TensorBuilder &tensors, Value start, Value mask) {
+  CallValues call;
+  call.start = start;
+  call.keyValueLengths = tensors.keyValueLengths(start);
+  call.positions = mask ? tensors.positions(start, mask) : tensors.positions(start);
+  if (mask) {
+    call.keyMask = tensors.keyMask(mask);
+    call.tokenMask = tensors.tokenMask(start, mask);
+  }
+  return call;
 }
 
 /// The learned rows of the tokens' positions, which have to be in the table.
@@ -122,6 +131,9 @@ void ModuleBuilder::setModelAttribute() {
 
 void ModuleBuilder::addStart(EntryBuilder &entry) {
   entry.addArgument("start", tensor({kDynamic}, builder.getI32Type()), EntryRole::Input, {"B"});
+  if (options.withMask)
+    entry.addArgument("mask", tensor({kDynamic, kDynamic}, builder.getI1Type()), EntryRole::Input,
+                      {"B", "C"});
 }
 
 void ModuleBuilder::addCaches(EntryBuilder &entry, int64_t layer, const Twine &suffix) {
@@ -186,7 +198,7 @@ void ModuleBuilder::addDecoderEntry(StringRef symbol, int64_t seq) {
                             ValueRange{});
   }
 
-  CallValues call = callValues(tensors, entry.argument("start"));
+  CallValues call = callValues(tensors, entry.argument("start"), entry.argument("mask"));
   auto weight = [&](StringRef name) { return entry.argument(name); };
   Value embedding = weight(rootName(config, config.embeddingName));
   Value hidden = tensors.embedding(tokens, embedding, config.embeddingScale);
@@ -227,7 +239,7 @@ void ModuleBuilder::addBlockEntry(int64_t layer) {
 
   Value hidden = entry.argument("hidden_states");
   TensorBuilder tensors(builder, loc, activationType, hidden);
-  CallValues call = callValues(tensors, entry.argument("start"));
+  CallValues call = callValues(tensors, entry.argument("start"), entry.argument("mask"));
   BlockResult block = buildBlock(tensors, config, layer, call, hidden, caches(entry, layer, ""),
                                  [&](StringRef name) { return entry.argument(name); });
   entry.addResult("hidden_states.out", block.hiddenStates);

@@ -2,12 +2,10 @@
 
 #include "LayerBuilder.h"
 
-#include "heddle/Dialect/Attn/Attn.h"
-
 using namespace mlir;
 using namespace heddle;
 
-static attn::GluKind gluKind(Activation activation) {
+attn::GluKind LayerBuilder::gluKind(Activation activation) {
   switch (activation) {
   case Activation::SiLU:
     return attn::GluKind::Swiglu;
@@ -31,14 +29,24 @@ static attn::ActivationKind activationKind(Activation activation) {
   llvm_unreachable("all activations are covered");
 }
 
+Value LayerBuilder::glu(attn::GluKind kind, Value gate, Value up) {
+  return attn::GluOp::create(builder, loc, attn::GluKindAttr::get(builder.getContext(), kind), gate,
+                             up, /*limit=*/FloatAttr());
+}
+
+Value LayerBuilder::activation(attn::ActivationKind kind, Value x) {
+  return attn::ActivationOp::create(builder, loc,
+                                    attn::ActivationKindAttr::get(builder.getContext(), kind), x);
+}
+
+Value LayerBuilder::activation(Activation kind, Value x) {
+  return activation(activationKind(kind), x);
+}
+
 Value heddle::buildFeedForward(LayerBuilder &layer, const DenseFeedForward &feedForward, Value x) {
-  OpBuilder &builder = layer.builder;
-  MLIRContext *context = builder.getContext();
   Value up = layer.linear(x, feedForward.up);
-  if (!feedForward.gate && !feedForward.fused) {
-    auto kind = attn::ActivationKindAttr::get(context, activationKind(feedForward.activation));
-    return layer.linear(attn::ActivationOp::create(builder, layer.loc, kind, up), feedForward.down);
-  }
+  if (!feedForward.gate && !feedForward.fused)
+    return layer.linear(layer.activation(feedForward.activation, up), feedForward.down);
   Value gate;
   if (feedForward.fused) {
     int64_t inner = feedForward.down.in;
@@ -47,7 +55,6 @@ Value heddle::buildFeedForward(LayerBuilder &layer, const DenseFeedForward &feed
   } else {
     gate = layer.linear(x, *feedForward.gate);
   }
-  auto kind = attn::GluKindAttr::get(context, gluKind(feedForward.activation));
-  Value product = attn::GluOp::create(builder, layer.loc, kind, gate, up, /*limit=*/FloatAttr());
-  return layer.linear(product, feedForward.down);
+  return layer.linear(layer.glu(LayerBuilder::gluKind(feedForward.activation), gate, up),
+                      feedForward.down);
 }

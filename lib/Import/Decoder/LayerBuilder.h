@@ -10,6 +10,8 @@
 
 #include "BlockBuilder.h"
 
+#include "heddle/Dialect/Attn/Attn.h"
+
 namespace heddle {
 
 /// One layer under construction: its tensors by their names below the layer.
@@ -28,6 +30,15 @@ public:
   /// In f32, not rounded.
   mlir::Value linearF32(mlir::Value x, const LinearConfig &linear);
   mlir::Value rotate(mlir::Value x, const RopeConfig &rope);
+  /// The gated unit of an activation.
+  static attn::GluKind gluKind(Activation activation);
+  mlir::Value glu(attn::GluKind kind, mlir::Value gate, mlir::Value up);
+  mlir::Value activation(Activation kind, mlir::Value x);
+  mlir::Value activation(attn::ActivationKind kind, mlir::Value x);
+  /// A convolution with SiLU, its weights stored [channels, 1, kernel]; the state that it leaves is
+  /// appended to `updated`.
+  mlir::Value convolve(mlir::Value x, llvm::StringRef weightName, mlir::Value state,
+                       llvm::SmallVectorImpl<mlir::Value> &updated);
 
   TensorBuilder &tensors;
   mlir::OpBuilder &builder;
@@ -44,8 +55,20 @@ private:
 mlir::Value buildMixer(LayerBuilder &layer, const SoftmaxAttention &attention, mlir::Value x,
                        mlir::ValueRange caches, llvm::SmallVectorImpl<mlir::Value> &updated);
 
+mlir::Value buildMixer(LayerBuilder &layer, const GatedDeltaNet &delta, mlir::Value x,
+                       mlir::ValueRange caches, llvm::SmallVectorImpl<mlir::Value> &updated);
+mlir::Value buildMixer(LayerBuilder &layer, const KimiDeltaAttention &delta, mlir::Value x,
+                       mlir::ValueRange caches, llvm::SmallVectorImpl<mlir::Value> &updated);
+mlir::Value buildMixer(LayerBuilder &layer, const LightningAttention &lightning, mlir::Value x,
+                       mlir::ValueRange caches, llvm::SmallVectorImpl<mlir::Value> &updated);
+
+mlir::Value buildMixer(LayerBuilder &layer, const LatentAttention &latent, mlir::Value x,
+                       mlir::ValueRange caches, llvm::SmallVectorImpl<mlir::Value> &updated);
+
 mlir::Value buildFeedForward(LayerBuilder &layer, const DenseFeedForward &feedForward,
                              mlir::Value x);
+
+mlir::Value buildFeedForward(LayerBuilder &layer, const ExpertFeedForward &moe, mlir::Value x);
 
 } // namespace heddle
 

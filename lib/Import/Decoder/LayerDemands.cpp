@@ -19,7 +19,12 @@ public:
 
   void layer(const LayerConfig &config);
   void operator()(const SoftmaxAttention &attention);
+  void operator()(const GatedDeltaNet &delta);
+  void operator()(const KimiDeltaAttention &delta);
+  void operator()(const LightningAttention &lightning);
+  void operator()(const LatentAttention &latent);
   void operator()(const DenseFeedForward &feedForward);
+  void operator()(const ExpertFeedForward &moe);
 
   std::vector<WeightDemand> demands;
 
@@ -64,11 +69,90 @@ void DemandCollector::operator()(const SoftmaxAttention &attention) {
   linear(attention.output);
 }
 
+void DemandCollector::operator()(const GatedDeltaNet &delta) {
+  linear(delta.queryKeyValue);
+  if (!delta.grouped)
+    linear(delta.gate);
+  linear(delta.beta);
+  if (!delta.grouped)
+    linear(delta.decay);
+  tensor(delta.convolution, {delta.channels(), 1, delta.kernel});
+  tensor(delta.decayLog, {delta.valueHeads});
+  tensor(delta.decayBias, {delta.valueHeads});
+  norm(delta.norm);
+  linear(delta.output);
+}
+
+void DemandCollector::operator()(const KimiDeltaAttention &delta) {
+  for (const LinearConfig *projection : {&delta.query, &delta.key, &delta.value})
+    linear(*projection);
+  for (const std::string *name :
+       {&delta.queryConvolution, &delta.keyConvolution, &delta.valueConvolution})
+    tensor(*name, {delta.heads * delta.headDim, 1, delta.kernel});
+  for (const LinearConfig *projection :
+       {&delta.decayDown, &delta.decayUp, &delta.beta, &delta.gateDown, &delta.gateUp})
+    linear(*projection);
+  tensor(delta.decayLog, {delta.heads});
+  demands.back().anyUnitDims = true;
+  tensor(delta.decayBias, {delta.heads * delta.headDim});
+  norm(delta.norm);
+  linear(delta.output);
+}
+
+void DemandCollector::operator()(const LightningAttention &lightning) {
+  linear(lightning.queryKeyValue);
+  norm(lightning.norm);
+  linear(lightning.gate);
+  linear(lightning.output);
+}
+
+void DemandCollector::operator()(const LatentAttention &latent) {
+  if (latent.queryDown)
+    linear(*latent.queryDown);
+  norm(latent.queryNorm);
+  linear(latent.query);
+  linear(latent.keyValueDown);
+  norm(latent.latentNorm);
+  linear(latent.keyValueUp);
+  linear(latent.output);
+  if (const std::optional<KeyIndexer> &indexer = latent.indexer) {
+    linear(indexer->query);
+    linear(indexer->key);
+    norm(indexer->keyNorm);
+    linear(indexer->weights);
+  }
+}
+
 void DemandCollector::operator()(const DenseFeedForward &feedForward) {
   if (feedForward.gate)
     linear(*feedForward.gate);
   linear(feedForward.up);
   linear(feedForward.down);
+}
+
+void DemandCollector::operator()(const ExpertFeedForward &moe) {
+  int64_t hidden = moe.router.in;
+  linear(moe.router);
+  if (!moe.correction.empty())
+    tensor(moe.correction, {moe.experts});
+  if (moe.stackedLimit) {
+    std::string gate = moe.expertsName + "." + moe.gate, down = moe.expertsName + "." + moe.down;
+    tensor(gate, {moe.experts, hidden, 2 * moe.inner});
+    tensor(gate + "_bias", {moe.experts, 2 * moe.inner});
+    tensor(down, {moe.experts, moe.inner, hidden});
+    tensor(down + "_bias", {moe.experts, hidden});
+  } else {
+    for (int64_t expert = 0; expert < moe.experts; ++expert) {
+      std::string name = moe.expertsName + "." + std::to_string(expert) + ".";
+      linear({name + moe.gate, moe.inner, hidden});
+      linear({name + moe.up, moe.inner, hidden});
+      linear({name + moe.down, hidden, moe.inner});
+    }
+  }
+  if (moe.shared)
+    (*this)(*moe.shared);
+  if (!moe.sharedGate.name.empty())
+    linear(moe.sharedGate);
 }
 
 std::vector<WeightDemand> heddle::blockDemands(const DecoderConfig &config, int64_t layer) {
@@ -83,6 +167,41 @@ struct CacheCollector {
     std::vector<int64_t> shape{kBatchExtent, kCapacityExtent, attention.keyValueHeads,
                                attention.headDim};
     return {{"k_cache", shape}, {"v_cache", shape}};
+  }
+
+  std::vector<CacheConfig> operator()(const GatedDeltaNet &delta) const {
+    return {convolution("conv_state", delta.channels(), delta.kernel),
+            recurrent(delta.valueHeads, delta.keyDim, delta.valueDim)};
+  }
+
+  std::vector<CacheConfig> operator()(const KimiDeltaAttention &delta) const {
+    int64_t channels = delta.heads * delta.headDim;
+    return {convolution("conv_state_q", channels, delta.kernel),
+            convolution("conv_state_k", channels, delta.kernel),
+            convolution("conv_state_v", channels, delta.kernel),
+            recurrent(delta.heads, delta.headDim, delta.headDim)};
+  }
+
+  std::vector<CacheConfig> operator()(const LightningAttention &lightning) const {
+    return {recurrent(lightning.heads, lightning.headDim, lightning.headDim)};
+  }
+
+  std::vector<CacheConfig> operator()(const LatentAttention &latent) const {
+    std::vector<CacheConfig> caches{rows("latent_cache", latent.latentDim + latent.ropeDim)};
+    if (latent.indexer)
+      caches.push_back(rows("index_cache", latent.indexer->headDim));
+    return caches;
+  }
+
+private:
+  static CacheConfig rows(const char *name, int64_t width) {
+    return {name, {kBatchExtent, kCapacityExtent, width}};
+  }
+  static CacheConfig convolution(const char *name, int64_t channels, int64_t kernel) {
+    return {name, {kBatchExtent, channels, kernel - 1}, /*isState=*/true, /*isF32=*/false};
+  }
+  static CacheConfig recurrent(int64_t heads, int64_t keyDim, int64_t valueDim) {
+    return {"state", {kBatchExtent, heads, keyDim, valueDim}, /*isState=*/true, /*isF32=*/true};
   }
 };
 } // namespace

@@ -66,6 +66,92 @@ Value TensorBuilder::positions(Value start) {
       .getResult(0);
 }
 
+Value TensorBuilder::positions(Value start, Value mask) {
+  MLIRContext *context = builder.getContext();
+  Type type = tensorType(start).getElementType();
+  Value init = empty({batch, seq}, type);
+  Value none = arith::ConstantOp::create(builder, loc, builder.getIntegerAttr(type, -1));
+  Value counts = linalg::FillOp::create(builder, loc, none, init).getResult(0);
+  AffineExpr b, i, j;
+  bindDims(context, b, i, j);
+  AffineMap maps[] = {AffineMap::get(3, 0, {b, j}, context), AffineMap::get(3, 0, b, context),
+                      AffineMap::get(3, 0, {b, i}, context)};
+  utils::IteratorType iterators[] = {utils::IteratorType::parallel, utils::IteratorType::parallel,
+                                     utils::IteratorType::reduction};
+  auto body = [&](OpBuilder &nested, Location loc, ValueRange args) {
+    auto dim = [&](unsigned index) -> Value {
+      return arith::IndexCastOp::create(nested, loc, type,
+                                        linalg::IndexOp::create(nested, loc, index));
+    };
+    Value row = arith::AddIOp::create(nested, loc, args[1], dim(1));
+    Value before = arith::CmpIOp::create(nested, loc, arith::CmpIPredicate::sle, dim(2), row);
+    Value counted = arith::AndIOp::create(nested, loc, args[0], before);
+    Value one = arith::ExtUIOp::create(nested, loc, type, counted);
+    linalg::YieldOp::create(nested, loc,
+                            arith::AddIOp::create(nested, loc, args[2], one).getResult());
+  };
+  Value count = linalg::GenericOp::create(builder, loc, init.getType(), ValueRange{mask, start},
+                                          counts, maps, iterators, body)
+                    .getResult(0);
+  Value zero = arith::ConstantOp::create(builder, loc, builder.getIntegerAttr(type, 0));
+  AffineMap identity = builder.getMultiDimIdentityMap(2);
+  SmallVector<utils::IteratorType> parallel(2, utils::IteratorType::parallel);
+  auto clamp = [zero](OpBuilder &nested, Location loc, ValueRange args) {
+    linalg::YieldOp::create(nested, loc,
+                            arith::MaxSIOp::create(nested, loc, args[0], zero).getResult());
+  };
+  return linalg::GenericOp::create(builder, loc, init.getType(), count, init,
+                                   ArrayRef<AffineMap>{identity, identity}, parallel, clamp)
+      .getResult(0);
+}
+
+Value TensorBuilder::tokenMask(Value start, Value mask) {
+  Value init = empty({batch, seq}, builder.getI1Type());
+  AffineExpr b, i;
+  bindDims(builder.getContext(), b, i);
+  AffineMap maps[] = {AffineMap::get(2, 0, b), builder.getMultiDimIdentityMap(2)};
+  SmallVector<utils::IteratorType> iterators(2, utils::IteratorType::parallel);
+  auto body = [mask](OpBuilder &nested, Location loc, ValueRange args) {
+    Value first = arith::IndexCastOp::create(nested, loc, nested.getIndexType(), args[0]);
+    Value offset = linalg::IndexOp::create(nested, loc, 1);
+    Value row = arith::AddIOp::create(nested, loc, first, offset);
+    Value sequence = linalg::IndexOp::create(nested, loc, 0);
+    Value bit = tensor::ExtractOp::create(nested, loc, mask, ValueRange{sequence, row});
+    linalg::YieldOp::create(nested, loc, bit);
+  };
+  return linalg::GenericOp::create(builder, loc, init.getType(), start, init, maps, iterators, body)
+      .getResult(0);
+}
+
+Value TensorBuilder::keyMask(Value mask) {
+  OpFoldResult one = builder.getIndexAttr(1);
+  SmallVector<OpFoldResult> shape{batch, one, one, tensor::getMixedSize(builder, loc, mask, 1)};
+  RankedTensorType type = tensorType(mask);
+  return tensor::ExpandShapeOp::create(
+      builder, loc, type.clone({type.getDimSize(0), 1, 1, type.getDimSize(1)}), mask,
+      SmallVector<ReassociationIndices>{{0, 1, 2}, {3}}, shape);
+}
+
+Value TensorBuilder::zeroUnless(Value x, Value mask) {
+  RankedTensorType type = tensorType(x);
+  SmallVector<OpFoldResult> shape = rowShape(x);
+  shape.push_back(builder.getIndexAttr(type.getDimSize(2)));
+  Value init = empty(shape, type.getElementType());
+  AffineExpr b, i;
+  bindDims(builder.getContext(), b, i);
+  AffineMap identity = builder.getMultiDimIdentityMap(3);
+  AffineMap maps[] = {identity, AffineMap::get(3, 0, {b, i}, builder.getContext()), identity};
+  SmallVector<utils::IteratorType> iterators(3, utils::IteratorType::parallel);
+  auto body = [&](OpBuilder &nested, Location loc, ValueRange args) {
+    Value zero = arith::ConstantOp::create(nested, loc, nested.getZeroAttr(type.getElementType()));
+    linalg::YieldOp::create(
+        nested, loc, arith::SelectOp::create(nested, loc, args[1], args[0], zero).getResult());
+  };
+  return linalg::GenericOp::create(builder, loc, init.getType(), ValueRange{x, mask}, init, maps,
+                                   iterators, body)
+      .getResult(0);
+}
+
 Value TensorBuilder::keyValueLengths(Value start) {
   Type type = tensorType(start).getElementType();
   Value init = empty(batch, type);
@@ -156,6 +242,60 @@ Value TensorBuilder::round(Value x) {
 
 Value TensorBuilder::add(Value a, Value b) { return arith::AddFOp::create(builder, loc, a, b); }
 
+Value TensorBuilder::scale(Value x, double factor) {
+  return factor == 1 ? x : elementwise(x, [factor](OpBuilder &nested, Location loc, Value wide) {
+    Value number = arith::ConstantOp::create(nested, loc, nested.getF32FloatAttr(float(factor)));
+    return arith::MulFOp::create(nested, loc, wide, number).getResult();
+  });
+}
+
+Value TensorBuilder::gateRows(Value x, Value gate) {
+  RankedTensorType type = tensorType(x);
+  auto elementType = cast<FloatType>(type.getElementType());
+  SmallVector<OpFoldResult> shape = rowShape(x);
+  shape.push_back(builder.getIndexAttr(type.getDimSize(2)));
+  Value init = empty(shape, elementType);
+  AffineExpr b, i;
+  bindDims(builder.getContext(), b, i);
+  AffineMap row =
+      AffineMap::get(3, 0, {b, i, builder.getAffineConstantExpr(0)}, builder.getContext());
+  AffineMap maps[] = {builder.getMultiDimIdentityMap(3), row, builder.getMultiDimIdentityMap(3)};
+  SmallVector<utils::IteratorType> iterators(3, utils::IteratorType::parallel);
+  auto body = [&](OpBuilder &nested, Location loc, ValueRange args) {
+    Value one = arith::ConstantOp::create(nested, loc, nested.getF32FloatAttr(1));
+    Value negated = arith::NegFOp::create(nested, loc, args[1]);
+    Value exponential = math::ExpOp::create(nested, loc, negated);
+    Value sum = arith::AddFOp::create(nested, loc, one, exponential);
+    Value wide = convertFloat(nested, loc, args[0], nested.getF32Type());
+    Value result = arith::DivFOp::create(nested, loc, wide, sum);
+    linalg::YieldOp::create(nested, loc, convertFloat(nested, loc, result, elementType));
+  };
+  return linalg::GenericOp::create(builder, loc, init.getType(), ValueRange{x, gate}, init, maps,
+                                   iterators, body)
+      .getResult(0);
+}
+
+Value TensorBuilder::concatenate(ValueRange parts) {
+  RankedTensorType first = tensorType(parts.front());
+  int64_t width = 0;
+  for (Value part : parts)
+    width += tensorType(part).getDimSize(2);
+  SmallVector<OpFoldResult> sizes = rowShape(parts.front());
+  sizes.push_back(builder.getIndexAttr(width));
+  Value result = empty(sizes, first.getElementType());
+  SmallVector<OpFoldResult> offsets(3, builder.getIndexAttr(0)),
+      strides(3, builder.getIndexAttr(1));
+  int64_t offset = 0;
+  for (Value part : parts) {
+    int64_t columns = tensorType(part).getDimSize(2);
+    offsets.back() = builder.getIndexAttr(offset);
+    sizes.back() = builder.getIndexAttr(columns);
+    result = tensor::InsertSliceOp::create(builder, loc, part, result, offsets, sizes, strides);
+    offset += columns;
+  }
+  return result;
+}
+
 static SmallVector<ReassociationIndices> headReassociation() { return {{0}, {1}, {2, 3}}; }
 
 Value TensorBuilder::splitHeads(Value x, int64_t heads, int64_t dim) {
@@ -183,22 +323,31 @@ Value TensorBuilder::columns(Value x, int64_t first, int64_t count) {
   return tensor::ExtractSliceOp::create(builder, loc, x, offsets, sizes, strides);
 }
 
-Value TensorBuilder::softcap(Value x, double limit) {
+Value TensorBuilder::elementwise(Value x,
+                                 function_ref<Value(OpBuilder &, Location, Value)> function) {
   RankedTensorType type = tensorType(x);
-  Value cap = arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(float(limit)));
+  auto elementType = cast<FloatType>(type.getElementType());
   SmallVector<OpFoldResult> shape = rowShape(x);
   shape.push_back(builder.getIndexAttr(type.getDimSize(2)));
-  Value init = empty(shape, type.getElementType());
+  Value init = empty(shape, elementType);
   AffineMap maps[] = {builder.getMultiDimIdentityMap(3), builder.getMultiDimIdentityMap(3)};
   SmallVector<utils::IteratorType> iterators(3, utils::IteratorType::parallel);
-  auto body = [cap](OpBuilder &nested, Location loc, ValueRange args) {
-    Value ratio = arith::DivFOp::create(nested, loc, args[0], cap);
-    Value bounded = math::TanhOp::create(nested, loc, ratio);
-    linalg::YieldOp::create(nested, loc,
-                            arith::MulFOp::create(nested, loc, bounded, cap).getResult());
+  auto body = [&](OpBuilder &nested, Location loc, ValueRange args) {
+    Value wide = convertFloat(nested, loc, args[0], nested.getF32Type());
+    Value result = function(nested, loc, wide);
+    linalg::YieldOp::create(nested, loc, convertFloat(nested, loc, result, elementType));
   };
   return linalg::GenericOp::create(builder, loc, init.getType(), x, init, maps, iterators, body)
       .getResult(0);
+}
+
+Value TensorBuilder::softcap(Value x, double limit) {
+  return elementwise(x, [limit](OpBuilder &nested, Location loc, Value wide) {
+    Value cap = arith::ConstantOp::create(nested, loc, nested.getF32FloatAttr(float(limit)));
+    Value ratio = arith::DivFOp::create(nested, loc, wide, cap);
+    Value bounded = math::TanhOp::create(nested, loc, ratio);
+    return arith::MulFOp::create(nested, loc, bounded, cap).getResult();
+  });
 }
 
 Value TensorBuilder::lastRow(Value x) {

@@ -31,6 +31,18 @@ public:
   /// positions[b, i] = start[b] + i, of shape [batch, seq] and start's type.
   mlir::Value positions(mlir::Value start);
 
+  /// positions[b, i] = max(0, how many of mask[b, 0 : start[b] + i + 1] are true, less 1).
+  mlir::Value positions(mlir::Value start, mlir::Value mask);
+
+  /// mask[b, start[b] + i], of shape [batch, seq].
+  mlir::Value tokenMask(mlir::Value start, mlir::Value mask);
+
+  /// [batch, n] -> [batch, 1, 1, n].
+  mlir::Value keyMask(mlir::Value mask);
+
+  /// x[b, i, :] where mask[b, i], else 0.
+  mlir::Value zeroUnless(mlir::Value x, mlir::Value mask);
+
   /// lengths[b] = start[b] + seq.
   mlir::Value keyValueLengths(mlir::Value start);
 
@@ -47,6 +59,15 @@ public:
 
   mlir::Value add(mlir::Value a, mlir::Value b);
 
+  /// factor * x, rounded once.
+  mlir::Value scale(mlir::Value x, double factor);
+
+  /// sigmoid(gate[b, i, 0]) * x[b, i, :], where the gate is f32.
+  mlir::Value gateRows(mlir::Value x, mlir::Value gate);
+
+  /// [a b ...] along the last dimension of tensors [batch, seq, n].
+  mlir::Value concatenate(mlir::ValueRange parts);
+
   /// [batch, seq, heads * dim] <-> [batch, seq, heads, dim].
   mlir::Value splitHeads(mlir::Value x, int64_t heads, int64_t dim);
   mlir::Value mergeHeads(mlir::Value x);
@@ -54,7 +75,7 @@ public:
   /// x[..., first : first + count] of a tensor [batch, seq, ...].
   mlir::Value columns(mlir::Value x, int64_t first, int64_t count);
 
-  /// limit * tanh(x / limit) of an f32 tensor.
+  /// limit * tanh(x / limit).
   mlir::Value softcap(mlir::Value x, double limit);
 
   /// x[:, seq - 1 : seq, :].
@@ -63,6 +84,10 @@ public:
 private:
   /// [batch, seq] of x, where a dynamic extent is that of the call.
   llvm::SmallVector<mlir::OpFoldResult> rowShape(mlir::Value x);
+  /// Of each element of [batch, seq, n] in f32, rounded to the element type.
+  mlir::Value elementwise(
+      mlir::Value x,
+      llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Location, mlir::Value)> function);
   mlir::Value empty(llvm::ArrayRef<mlir::OpFoldResult> shape, mlir::Type elementType);
 
   mlir::OpFoldResult batch;

@@ -3,7 +3,9 @@
 #include "LayerDemands.h"
 
 #include "heddle/Import/WeightTable.h"
+#include "heddle/TensorIO/BlockScales.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string_view>
@@ -78,11 +80,44 @@ void heddle::adaptRoot(DecoderConfig &config, const std::vector<WeightInfo> &ava
   config.root.clear();
 }
 
+static bool hasDemandedShape(const WeightDemand &demand, std::vector<int64_t> shape) {
+  std::vector<int64_t> expected = demand.shape;
+  if (demand.anyUnitDims)
+    for (std::vector<int64_t> *extents : {&shape, &expected})
+      extents->erase(std::remove(extents->begin(), extents->end(), 1), extents->end());
+  return shape == expected;
+}
+
 static std::string listText(const std::vector<std::string> &names) {
   std::string text = names.size() == 1 ? "tensor " : "tensors ";
   for (size_t i = 0; i < names.size(); ++i)
     text += (i ? ", '" : "'") + names[i] + "'";
   return text;
+}
+
+/// Whether the scales of an fp8 weight are there and fit.
+static bool checkScales(const DecoderConfig &config, const WeightInfo &weight,
+                        const WeightInfo *scales, ImportMessages &messages) {
+  ImportPosition position{0, 0, weight.file};
+  std::string name = "tensor '" + weight.name + "'";
+  if (weight.shape.size() != 2) {
+    messages.error(position, name + " has type f8e4m3, which only matrices can have");
+    return false;
+  }
+  if (!scales) {
+    messages.error(position, name + " has type f8e4m3, but there is no tensor '" + weight.name +
+                                 scaleSuffix + "'");
+    return false;
+  }
+  std::vector<int64_t> expected =
+      scaleShape(weight.shape, {config.scaleBlockRows, config.scaleBlockColumns});
+  if (scales->shape == expected && (scales->dtype == DType::F32 || scales->dtype == DType::BF16))
+    return true;
+  messages.error({0, 0, scales->file}, "tensor '" + scales->name + "' has shape " +
+                                           shapeText(scales->shape) + " and type " +
+                                           std::string(dtypeName(scales->dtype)) + ", expected " +
+                                           shapeText(expected) + " of f32 or bf16");
+  return false;
 }
 
 static std::optional<std::vector<WeightInfo>> matchWeights(const DecoderConfig &config,
@@ -97,6 +132,7 @@ static std::optional<std::vector<WeightInfo>> matchWeights(const DecoderConfig &
   std::vector<WeightInfo> matched;
   std::vector<std::string> missing, homeless;
   std::set<std::string_view> demanded;
+  std::set<std::string> scaleNames;
   bool ok = true;
   for (const WeightDemand &demand : demands) {
     demanded.insert(demand.name);
@@ -107,12 +143,16 @@ static std::optional<std::vector<WeightInfo>> matchWeights(const DecoderConfig &
     }
     const WeightInfo &info = *it->second;
     ImportPosition position{0, 0, info.file};
-    if (info.shape != demand.shape) {
+    if (!hasDemandedShape(demand, info.shape)) {
       messages.error(position, "tensor '" + info.name + "' has shape " + shapeText(info.shape) +
                                    ", expected " + shapeText(demand.shape));
       ok = false;
     }
-    if (info.dtype != DType::F32 && info.dtype != DType::F16 && info.dtype != DType::BF16) {
+    if (info.dtype == DType::F8E4M3 && config.scaleBlockRows) {
+      std::string scales = info.name + scaleSuffix;
+      ok &= checkScales(config, info, byName.count(scales) ? byName[scales] : nullptr, messages);
+      scaleNames.insert(scales);
+    } else if (info.dtype != DType::F32 && info.dtype != DType::F16 && info.dtype != DType::BF16) {
       messages.error(position, "tensor '" + info.name + "' has type " +
                                    std::string(dtypeName(info.dtype)) +
                                    "; weights can be f32, f16 or bf16");
@@ -121,7 +161,8 @@ static std::optional<std::vector<WeightInfo>> matchWeights(const DecoderConfig &
     matched.push_back(info);
   }
   for (const WeightInfo &info : available)
-    if (!demanded.count(info.name) && startsWith(info.name, scope) && !isIgnored(config, info.name))
+    if (!demanded.count(info.name) && !scaleNames.count(info.name) &&
+        startsWith(info.name, scope) && !isIgnored(config, info.name))
       homeless.push_back(info.name);
 
   if (!missing.empty())

@@ -62,16 +62,20 @@ void FieldReader::typeError(const char *name, const json &value, const std::stri
   error(name, "is " + valueText(value) + "; expected " + expected);
 }
 
+/// Whether a value is an integer of the range.
+static bool takeInteger(const json &value, IntegerRange range, int64_t &result) {
+  // nlohmann keeps integers past int64 as unsigned and wraps in get<int64_t>.
+  if (!value.is_number_integer() ||
+      (value.is_number_unsigned() && value.get<uint64_t>() > INT64_MAX))
+    return false;
+  result = value.get<int64_t>();
+  return result >= range.low && result <= range.high;
+}
+
 bool FieldReader::readInteger(const char *name, const json &value, IntegerRange range,
                               const char *alternative, int64_t &result) {
-  // nlohmann keeps integers past int64 as unsigned and wraps in get<int64_t>.
-  bool fits = value.is_number_integer() &&
-              !(value.is_number_unsigned() && value.get<uint64_t>() > INT64_MAX);
-  if (fits) {
-    result = value.get<int64_t>();
-    if (result >= range.low && result <= range.high)
-      return true;
-  }
+  if (takeInteger(value, range, result))
+    return true;
   typeError(name, value, rangeText(range) + alternative);
   return false;
 }
@@ -180,6 +184,28 @@ std::optional<std::vector<std::string>> FieldReader::stringsOrNull(const char *n
       return std::nullopt;
     }
     result.push_back(entry.get<std::string>());
+  }
+  return result;
+}
+
+std::optional<std::vector<int64_t>> FieldReader::integersOrNull(const char *name,
+                                                                IntegerRange range) {
+  const json *value = find(name);
+  if (!value || value->is_null())
+    return std::nullopt;
+  if (!value->is_array()) {
+    typeError(name, *value, "a list of integers, or null");
+    return std::nullopt;
+  }
+  std::vector<int64_t> result;
+  for (const json &entry : *value) {
+    int64_t number = 0;
+    if (!takeInteger(entry, range, number)) {
+      error(name, "has " + valueText(entry) + " at index " + std::to_string(result.size()) +
+                      "; expected " + rangeText(range));
+      return std::nullopt;
+    }
+    result.push_back(number);
   }
   return result;
 }

@@ -45,6 +45,8 @@ inline constexpr IntegerRange kCountRange{1, 0x7fffffff};
 inline constexpr IntegerRange kWidthRange{1, 1 << 24};
 inline constexpr IntegerRange kHeadRange{1, 1 << 16};
 inline constexpr IntegerRange kLayerRange{1, 4096};
+/// Tokens that a short convolution sees.
+inline constexpr IntegerRange kKernelRange{2, 64};
 /// What a tanh bounds numbers by.
 inline constexpr NumberRange kSoftcapRange{0, 1e9};
 
@@ -76,6 +78,7 @@ public:
   std::string string(const char *name, const char *absent);
   std::optional<std::string> stringOrNull(const char *name);
   std::optional<std::vector<std::string>> stringsOrNull(const char *name);
+  std::optional<std::vector<int64_t>> integersOrNull(const char *name, IntegerRange range);
   std::vector<double> requiredNumbers(const char *name, NumberRange range);
   std::optional<FieldReader> objectOrNull(const char *name);
 

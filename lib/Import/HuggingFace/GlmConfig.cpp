@@ -17,7 +17,7 @@ DecoderConfig heddle::readGlmConfig(FieldReader &fields) {
   defaults.maxPosition = 131072;
   defaults.normEps = 1.5625e-7;
   DecoderConfig config = readCommonFields(fields, defaults);
-  config.rope = readRope(fields, config, {10000, 0.5});
+  config.rope = readRope(fields, config, {10000, 0.5, false, {}});
   config.rope.interleaved = true;
 
   // The output projection never has a bias.

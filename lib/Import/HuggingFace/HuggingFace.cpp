@@ -36,6 +36,23 @@ static void checkLayer(const DecoderConfig &config, int64_t layer, ImportMessage
                            std::to_string(config.numLayers - 1));
 }
 
+static void checkMask(const DecoderConfig &config, const DecoderBuildOptions &options,
+                      ImportMessages &messages) {
+  auto isLatent = [](const LayerConfig &layer) {
+    return std::holds_alternative<LatentAttention>(layer.mixer);
+  };
+  if (options.withMask && llvm::any_of(config.layers, isLatent))
+    messages.error({}, "a mask of tokens is not supported with latent attention, which '" +
+                           config.modelType + "' has");
+}
+
+/// fp8 weights are dequantised when they are loaded: entries take them as activations are.
+static void setLoadedTypes(std::vector<WeightInfo> &weights, DType activations) {
+  for (WeightInfo &weight : weights)
+    if (weight.dtype == DType::F8E4M3)
+      weight.dtype = activations;
+}
+
 static OwningOpRef<ModuleOp> verified(OwningOpRef<ModuleOp> module) {
   if (failed(verify(*module)))
     return {};
@@ -72,6 +89,8 @@ OwningOpRef<ModuleOp> heddle::importHuggingFace(MLIRContext *context, StringRef 
 
   if (config && options.layer)
     checkLayer(*config, *options.layer, messages);
+  if (config)
+    checkMask(*config, options, messages);
   if (!messages.hasErrors()) {
     if (std::optional<std::vector<WeightInfo>> tensors = listTensors(folder, messages)) {
       adaptRoot(*config, *tensors);
@@ -84,6 +103,7 @@ OwningOpRef<ModuleOp> heddle::importHuggingFace(MLIRContext *context, StringRef 
   if (!emitMessages(context, configName, messages) || !weights)
     return {};
 
+  setLoadedTypes(*weights, options.activations);
   Location loc = FileLineColLoc::get(context, configName, 1, 1);
   return verified(options.layer ? buildBlockModule(loc, *config, *options.layer, *weights, options)
                                 : buildDecoderModule(loc, *config, *weights, options));
@@ -100,12 +120,15 @@ OwningOpRef<ModuleOp> heddle::importHuggingFaceBlock(MLIRContext *context, Strin
       parseHuggingFaceConfig({configText.data(), configText.size()}, messages);
   if (config)
     checkLayer(*config, layer, messages);
+  if (config)
+    checkMask(*config, options, messages);
   if (!messages.hasErrors()) {
     adaptRoot(*config, tensors);
     weights = matchBlockWeights(*config, layer, tensors, messages);
   }
   if (!emitMessages(context, configName, messages) || !weights)
     return {};
+  setLoadedTypes(*weights, options.activations);
   Location loc = FileLineColLoc::get(context, configName, 1, 1);
   return verified(buildBlockModule(loc, *config, layer, *weights, options));
 }

@@ -15,12 +15,18 @@ struct ModelFamily {
 
 static constexpr ModelFamily kFamilies[] = {
     {"bloom", readBloomConfig},
+    {"deepseek_v3", readDeepseekV3Config},
+    {"deepseek_v32", readDeepseekV32Config},
     {"gemma2", readGemma2Config},
     {"gemma3_text", readGemma3TextConfig},
     {"glm", readGlmConfig},
+    {"glm_moe_dsa", readGlmMoeDsaConfig},
     {"gpt2", readGpt2Config},
     {"gpt_neox", readGptNeoXConfig},
+    {"gpt_oss", readGptOssConfig},
+    {"kimi_linear", readKimiLinearConfig},
     {"llama", readLlamaConfig},
+    {"minimax", readMiniMaxConfig},
     {"mistral", readMistralConfig},
     {"mpt", readMptConfig},
     {"olmo2", readOlmo2Config},
@@ -28,6 +34,10 @@ static constexpr ModelFamily kFamilies[] = {
     {"phi3", readPhi3Config},
     {"qwen2", readQwen2Config},
     {"qwen3", readQwen3Config},
+    {"qwen3_5", readQwen35Config},
+    {"qwen3_5_text", readQwen35TextConfig},
+    {"qwen3_moe", readQwen3MoeConfig},
+    {"qwen3_next", readQwen3NextConfig},
 };
 
 std::optional<DecoderConfig> heddle::parseHuggingFaceConfig(std::string_view text,
@@ -52,6 +62,7 @@ std::optional<DecoderConfig> heddle::parseHuggingFaceConfig(std::string_view tex
       continue;
     DecoderConfig config = family.read(fields);
     config.modelType = modelType;
+    readQuantization(fields, config);
     fields.reportUnread();
     if (messages.hasErrors())
       return std::nullopt;

@@ -80,12 +80,13 @@ DenseFeedForward heddle::makePlainFeedForward(const DecoderConfig &config, const
   return feedForward;
 }
 
-LayerConfig heddle::makePreNormLayer(const DecoderConfig &config, SoftmaxAttention attention,
-                                     DenseFeedForward feedForward) {
+LayerConfig heddle::makePreNormLayer(const DecoderConfig &config,
+                                     decltype(LayerConfig::mixer) mixer,
+                                     decltype(LayerConfig::feedForward) feedForward) {
   LayerConfig layer;
   layer.mixerInputNorm = makeNorm(config, "input_layernorm");
   layer.feedForwardInputNorm = makeNorm(config, "post_attention_layernorm");
-  layer.mixer = std::move(attention);
+  layer.mixer = std::move(mixer);
   layer.feedForward = std::move(feedForward);
   return layer;
 }

@@ -39,9 +39,9 @@ DenseFeedForward makeFusedFeedForward(const DecoderConfig &config);
 DenseFeedForward makePlainFeedForward(const DecoderConfig &config, const std::string &up,
                                       const std::string &down, bool bias);
 
-/// input_layernorm before attention, post_attention_layernorm before the feed-forward part.
-LayerConfig makePreNormLayer(const DecoderConfig &config, SoftmaxAttention attention,
-                             DenseFeedForward feedForward);
+/// input_layernorm before the mixer, post_attention_layernorm before the feed-forward part.
+LayerConfig makePreNormLayer(const DecoderConfig &config, decltype(LayerConfig::mixer) mixer,
+                             decltype(LayerConfig::feedForward) feedForward);
 
 } // namespace heddle
 

@@ -2,6 +2,7 @@
 
 #include "ModelFamilies.h"
 
+#include <algorithm>
 #include <string>
 
 using namespace heddle;
@@ -75,11 +76,23 @@ void heddle::checkUniformLayerTypes(FieldReader &fields, const DecoderConfig &co
 }
 
 std::vector<bool> heddle::readLayerKinds(FieldReader &fields, const DecoderConfig &config,
-                                         const char *special, int64_t fullEvery) {
+                                         const char *special, int64_t fullEvery, bool reversed) {
   if (std::optional<std::vector<bool>> kinds = readLayerTypes(fields, config.numLayers, special))
     return *kinds;
   std::vector<bool> kinds;
   for (int64_t layer = 0; layer < config.numLayers; ++layer)
-    kinds.push_back((layer + 1) % fullEvery != 0);
+    kinds.push_back(((layer + 1) % fullEvery != 0) != reversed);
   return kinds;
+}
+
+std::vector<bool> heddle::readSparseLayers(FieldReader &fields, const DecoderConfig &config,
+                                           int64_t experts) {
+  int64_t step = fields.integer("decoder_sparse_step", 1, kLayerRange);
+  std::vector<int64_t> dense = fields.integersOrNull("mlp_only_layers", {0, config.numLayers - 1})
+                                   .value_or(std::vector<int64_t>());
+  std::vector<bool> sparse;
+  for (int64_t layer = 0; layer < config.numLayers; ++layer)
+    sparse.push_back(experts > 0 && (layer + 1) % step == 0 &&
+                     std::find(dense.begin(), dense.end(), layer) == dense.end());
+  return sparse;
 }

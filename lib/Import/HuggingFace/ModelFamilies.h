@@ -20,6 +20,10 @@ namespace heddle {
 struct RopeDefaults {
   double theta = 10000;
   std::optional<double> partialFactor;
+  /// Positions of images may have three axes, which are one for text.
+  bool mrope = false;
+  /// Of files that have neither rope_scaling nor rope_parameters.
+  decltype(RopeConfig::scaling) scaling;
 };
 
 /// Defaults of the fields that most architectures share. An absent
@@ -81,17 +85,31 @@ void checkUniformLayerTypes(FieldReader &fields, const DecoderConfig &config, bo
 
 /// For architectures that mix two kinds of layers: whether each layer is of the
 /// kind `special`, by layer_types. Without it every `fullEvery`-th layer sees
-/// all keys and the others are special (LayerTypes.cpp).
+/// all keys and the others are special, or the other way round (LayerTypes.cpp).
 std::vector<bool> readLayerKinds(FieldReader &fields, const DecoderConfig &config,
-                                 const char *special, int64_t fullEvery);
+                                 const char *special, int64_t fullEvery, bool reversed = false);
+
+/// Whether each layer has experts, by mlp_only_layers and decoder_sparse_step of the Qwen
+/// architectures; none has if there are no `experts` (LayerTypes.cpp).
+std::vector<bool> readSparseLayers(FieldReader &fields, const DecoderConfig &config,
+                                   int64_t experts);
+
+/// Block-scaled fp8, or nothing (Quantization.cpp).
+void readQuantization(FieldReader &fields, DecoderConfig &config);
 
 DecoderConfig readBloomConfig(FieldReader &fields);
+DecoderConfig readDeepseekV3Config(FieldReader &fields);
+DecoderConfig readDeepseekV32Config(FieldReader &fields);
 DecoderConfig readGemma2Config(FieldReader &fields);
 DecoderConfig readGemma3TextConfig(FieldReader &fields);
 DecoderConfig readGlmConfig(FieldReader &fields);
+DecoderConfig readGlmMoeDsaConfig(FieldReader &fields);
 DecoderConfig readGpt2Config(FieldReader &fields);
 DecoderConfig readGptNeoXConfig(FieldReader &fields);
+DecoderConfig readGptOssConfig(FieldReader &fields);
+DecoderConfig readKimiLinearConfig(FieldReader &fields);
 DecoderConfig readLlamaConfig(FieldReader &fields);
+DecoderConfig readMiniMaxConfig(FieldReader &fields);
 DecoderConfig readMistralConfig(FieldReader &fields);
 DecoderConfig readMptConfig(FieldReader &fields);
 DecoderConfig readOlmo2Config(FieldReader &fields);
@@ -99,6 +117,10 @@ DecoderConfig readOlmo3Config(FieldReader &fields);
 DecoderConfig readPhi3Config(FieldReader &fields);
 DecoderConfig readQwen2Config(FieldReader &fields);
 DecoderConfig readQwen3Config(FieldReader &fields);
+DecoderConfig readQwen35Config(FieldReader &fields);
+DecoderConfig readQwen35TextConfig(FieldReader &fields);
+DecoderConfig readQwen3MoeConfig(FieldReader &fields);
+DecoderConfig readQwen3NextConfig(FieldReader &fields);
 
 } // namespace heddle
 

@@ -15,7 +15,7 @@ DecoderConfig heddle::readPhi3Config(FieldReader &fields) {
   defaults.maxPosition = 4096;
   defaults.normEps = 1e-5;
   DecoderConfig config = readCommonFields(fields, defaults);
-  config.rope = readRope(fields, config, {10000, 1.0});
+  config.rope = readRope(fields, config, {10000, 1.0, false, {}});
 
   SoftmaxAttention attention = makeFusedAttention(
       config, QueryKeyValueLayout::Rows, "self_attn.qkv_proj", "self_attn.o_proj", /*bias=*/false);

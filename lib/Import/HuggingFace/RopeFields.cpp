@@ -33,9 +33,9 @@ namespace {
 class RopeObject {
 public:
   RopeObject(FieldReader fields, const DecoderConfig &config, std::optional<int64_t> outerOriginal,
-             std::optional<double> outerPartial)
+             std::optional<double> outerPartial, bool mrope = false)
       : fields(std::move(fields)), partial(outerPartial), config(config),
-        outerOriginal(outerOriginal) {}
+        outerOriginal(outerOriginal), mrope(mrope) {}
 
   void read();
 
@@ -56,6 +56,7 @@ private:
 
   const DecoderConfig &config;
   std::optional<int64_t> outerOriginal;
+  bool mrope;
 };
 } // namespace
 
@@ -166,6 +167,10 @@ void RopeObject::read() {
   theta = fields.numberOrNull("rope_theta", kThetaRange);
   if (partial)
     partial = fields.number("partial_rotary_factor", *partial, kPartialRange);
+  if (mrope) {
+    fields.requiredNumbers("mrope_section", kFactorRange);
+    fields.boolean("mrope_interleaved", false);
+  }
   std::string kind = readKind();
   if (kind == "linear")
     scaling = RopeLinearParams{fields.requiredNumber("factor", kFactorRange)};
@@ -258,7 +263,8 @@ RopeConfig heddle::readRope(FieldReader &fields, const DecoderConfig &config,
     std::optional<FieldReader> inner = fields.objectOrNull(name);
     if (!inner)
       continue;
-    RopeObject object(*inner, config, original, partial);
+    RopeObject object(*inner, config, original, partial,
+                      defaults.mrope && inner->has("mrope_section"));
     object.read();
     if (object.theta && theta && *object.theta != *theta)
       object.fields.error("rope_theta", "is " + numberText(*object.theta) +
@@ -272,8 +278,12 @@ RopeConfig heddle::readRope(FieldReader &fields, const DecoderConfig &config,
     chosen.emplace(std::move(object));
   }
   checkRotaryDim(fields, config, partial);
-  return makeRope(config, theta, defaults, partial,
-                  chosen ? std::move(chosen->scaling) : RopeScaling());
+  RopeScaling scaling;
+  if (chosen)
+    scaling = std::move(chosen->scaling);
+  else if (!fields.has("rope_scaling") && !fields.has("rope_parameters"))
+    scaling = defaults.scaling;
+  return makeRope(config, theta, defaults, partial, std::move(scaling));
 }
 
 LayerRopes heddle::readLayerRopes(FieldReader &fields, const DecoderConfig &config,
@@ -283,7 +293,7 @@ LayerRopes heddle::readLayerRopes(FieldReader &fields, const DecoderConfig &conf
   std::optional<FieldReader> outer = fields.objectOrNull("rope_parameters");
   bool nested = outer && (outer->has("full_attention") || outer->has("sliding_attention"));
   if (!nested) {
-    ropes.full = readRope(fields, config, {fullTheta, std::nullopt});
+    ropes.full = readRope(fields, config, {fullTheta, std::nullopt, false, {}});
     ropes.sliding.theta = ropes.full.theta;
     if (slidingThetaField)
       ropes.sliding.theta =
@@ -296,7 +306,7 @@ LayerRopes heddle::readLayerRopes(FieldReader &fields, const DecoderConfig &conf
       return makeRope(config, theta, {}, std::nullopt, {});
     RopeObject object(*inner, config, std::nullopt, std::nullopt);
     object.read();
-    return makeRope(config, object.theta, {theta, std::nullopt}, std::nullopt,
+    return makeRope(config, object.theta, {theta, std::nullopt, false, {}}, std::nullopt,
                     std::move(object.scaling));
   };
   ropes.full = read("full_attention", fullTheta);

@@ -22,7 +22,7 @@ TEST(ConfigErrors, ModelType) {
   for (const char *cousin : {"smollm3", "granite", "hunyuan_v1_dense", "cohere", "llama4_text"})
     EXPECT_THAT(message(cousin, R"("hidden_size": -1)"),
                 HasSubstr(std::string("error: field 'model_type' is '") + cousin +
-                          "'; supported are bloom, gemma2, gemma3_text, "));
+                          "'; supported are bloom, deepseek_v3, "));
   EXPECT_THAT(
       parseConfig("{}").messages,
       ElementsAre(HasSubstr("1:1: error: field 'model_type' is missing; supported are bloom, ")));
@@ -122,8 +122,11 @@ TEST(ConfigErrors, LayerTypes) {
 
 TEST(ConfigErrors, UnsupportedComputations) {
   EXPECT_EQ(message("llama", R"("quantization_config": {"quant_method": "fp8"})"),
-            "error: field 'quantization_config' asks for a computation that is not supported; "
-            "only null is accepted");
+            "error: field 'quantization_config.weight_block_size' is not two numbers: rows and "
+            "columns that share a scale");
+  EXPECT_EQ(message("gpt_oss", R"("quantization_config": {"quant_method": "mxfp4"})"),
+            "error: field 'quantization_config.quant_method' is 'mxfp4'; supported is fp8 of "
+            "format e4m3 with a weight_block_size");
   EXPECT_EQ(message("llama", R"("residual_multiplier": 0.22)"),
             "error: field 'residual_multiplier' asks for a computation that is not supported; "
             "only 1 is accepted");

@@ -1,0 +1,91 @@
+//===- MiniMaxConfig.cpp - config.json of model_type minimax --------------===//
+
+#include "ExpertParts.h"
+#include "LayerParts.h"
+
+#include <cmath>
+
+using namespace heddle;
+
+/// The decays of a layer: slopes as those of ALiBi, weaker in later layers.
+static std::vector<double> lightningDecay(const DecoderConfig &config, int64_t layer) {
+  std::vector<double> decay;
+  double depth = static_cast<double>(layer) / (static_cast<double>(config.numLayers - 1) + 1e-5);
+  for (int64_t head = 0; head < config.numHeads; ++head)
+    decay.push_back(
+        -std::exp2(-8.0 * static_cast<double>(head + 1) / static_cast<double>(config.numHeads)) *
+        (1 - depth + 1e-5));
+  return decay;
+}
+
+static LightningAttention makeLightning(const DecoderConfig &config, int64_t layer) {
+  int64_t width = config.numHeads * config.headDim;
+  LightningAttention lightning;
+  lightning.heads = config.numHeads;
+  lightning.headDim = config.headDim;
+  lightning.activation = config.activation;
+  lightning.queryKeyValue = {"self_attn.qkv_proj", 3 * width, config.hiddenSize};
+  lightning.decay = lightningDecay(config, layer);
+  // Its eps is not the config's.
+  lightning.norm = {"self_attn.norm", width, NormKind::Rms, 1e-6};
+  lightning.gate = {"self_attn.output_gate", width, config.hiddenSize};
+  lightning.output = {"self_attn.out_proj", config.hiddenSize, width};
+  return lightning;
+}
+
+static ExpertFeedForward readMiniMaxExperts(FieldReader &fields, const DecoderConfig &config) {
+  ExpertFields names;
+  names.experts = "num_local_experts";
+  names.expertsAbsent = 8;
+  names.topKAbsent = 2;
+  names.inner = "intermediate_size";
+  names.innerAbsent = config.intermediateSize;
+  ExpertFeedForward experts = readExperts(fields, config, names, "block_sparse_moe");
+  experts.renormalize = true;
+  experts.gate = "w1";
+  experts.up = "w3";
+  experts.down = "w2";
+  fields.number("router_jitter_noise", 0, {0, 1e9, true});
+  return experts;
+}
+
+DecoderConfig heddle::readMiniMaxConfig(FieldReader &fields) {
+  CommonDefaults defaults;
+  defaults.vocabSize = 32000;
+  defaults.hiddenSize = 4096;
+  defaults.intermediateSize = 14336;
+  defaults.numLayers = 32;
+  defaults.numHeads = 32;
+  defaults.numKeyValueHeads = 8;
+  defaults.maxPosition = 131072;
+  defaults.normEps = 1e-5;
+  DecoderConfig config = readCommonFields(fields, defaults);
+  config.rope = readRope(fields, config, {1e6, 1.0, false, {}});
+  config.finalNorm = makeNorm(config, "norm");
+  SoftmaxAttention attention = makeAttention(config);
+  std::optional<int64_t> window = fields.integerOrNull("sliding_window", std::nullopt, kCountRange);
+  setWindow(attention, window.value_or(0));
+  ExpertFeedForward experts = readMiniMaxExperts(fields, config);
+  // How many tokens transformers takes at a time.
+  fields.integer("block_size", 256, kCountRange);
+  auto factor = [&](const char *name) { return fields.number(name, 1, {-1e9, 1e9}); };
+  double full[] = {factor("full_attn_alpha_factor"), factor("full_attn_beta_factor")};
+  double linear[] = {factor("linear_attn_alpha_factor"), factor("linear_attn_beta_factor")};
+  double feedForward[] = {factor("mlp_alpha_factor"), factor("mlp_beta_factor")};
+
+  std::vector<bool> isLinear =
+      readLayerKinds(fields, config, "linear_attention", /*fullEvery=*/2, /*reversed=*/true);
+  for (int64_t index = 0; index < config.numLayers; ++index) {
+    LayerConfig layer = makePreNormLayer(config, attention, experts);
+    bool lightning = isLinear[static_cast<size_t>(index)];
+    if (lightning)
+      layer.mixer = makeLightning(config, index);
+    layer.residualOfNorm = true;
+    layer.mixerResidualFactor = (lightning ? linear : full)[0];
+    layer.mixerFactor = (lightning ? linear : full)[1];
+    layer.feedForwardResidualFactor = feedForward[0];
+    layer.feedForwardFactor = feedForward[1];
+    config.layers.push_back(std::move(layer));
+  }
+  return config;
+}

@@ -1,0 +1,240 @@
+//===- FamiliesTest.cpp - what each architecture's config.json means ------===//
+
+#include "ConfigTesting.h"
+
+#include "heddle/Import/WeightTable.h"
+
+using namespace heddle;
+using testing::Contains;
+using testing::Each;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+namespace {
+
+DecoderConfig config(const std::string &modelType, const std::string &fields = "") {
+  ParsedConfig parsed = parseFields(modelType, fields);
+  EXPECT_THAT(parsed.messages, IsEmpty());
+  return parsed.config.value_or(DecoderConfig());
+}
+
+std::string error(const std::string &modelType, const std::string &fields) {
+  ParsedConfig parsed = parseFields(modelType, fields);
+  return parsed.config ? "no error" : parsed.messages.front();
+}
+
+const SoftmaxAttention &attention(const DecoderConfig &config, int64_t layer = 0) {
+  return *config.layer(layer).attention();
+}
+
+std::vector<std::string> names(const std::vector<WeightDemand> &demands) {
+  std::vector<std::string> result;
+  for (const WeightDemand &demand : demands)
+    result.push_back(demand.name);
+  return result;
+}
+
+TEST(Families, Gemma2) {
+  DecoderConfig c = config("gemma2");
+  EXPECT_EQ(c.headDim, 256);
+  EXPECT_EQ(c.embeddingScale, 48);
+  EXPECT_EQ(c.logitsSoftcap, 30);
+  EXPECT_TRUE(c.tieWordEmbeddings);
+  EXPECT_EQ(c.normKind, NormKind::RmsPlusOne);
+  EXPECT_EQ(c.activation, Activation::GeluTanh);
+  EXPECT_EQ(attention(c).softcap, 50);
+  EXPECT_EQ(attention(c).scale, 1.0 / 16);
+  EXPECT_EQ(attention(c, 0).windowLeft, 4095);
+  EXPECT_EQ(attention(c, 1).windowLeft, -1);
+  c = config("gemma2", R"("attn_logit_softcapping": null, "final_logit_softcapping": null,
+                          "sliding_window": null, "num_hidden_layers": 2)");
+  EXPECT_EQ(c.logitsSoftcap, 0);
+  EXPECT_EQ(attention(c).softcap, 0);
+  EXPECT_THAT(windows(c), Each(0));
+}
+
+TEST(Families, Gemma3InBothSpellings) {
+  DecoderConfig old = config("gemma3_text", R"("num_hidden_layers": 12, "rope_theta": 1000000,
+      "rope_local_base_freq": 10000, "rope_scaling": {"rope_type": "linear", "factor": 8})");
+  DecoderConfig current = config("gemma3_text", R"("num_hidden_layers": 12, "rope_parameters": {
+      "full_attention": {"rope_theta": 1000000, "rope_type": "linear", "factor": 8},
+      "sliding_attention": {"rope_theta": 10000, "rope_type": "default"}})");
+  for (const DecoderConfig &c : {old, current, config("gemma3_text")}) {
+    EXPECT_EQ(attention(c, 4).windowLeft, 4095);
+    EXPECT_EQ(attention(c, 5).windowLeft, -1) << "every sixth layer sees all keys";
+    EXPECT_EQ(attention(c, 4).rope->theta, 1e4);
+    EXPECT_EQ(attention(c, 5).rope->theta, 1e6);
+    EXPECT_EQ(attention(c, 4).rope->scaling.index(), 0u) << "the scaling is that of full layers";
+    EXPECT_EQ(c.logitsSoftcap, 0);
+    EXPECT_TRUE(attention(c).queryNorm);
+  }
+  EXPECT_EQ(attention(current, 5).rope->scaling.index(), 1u);
+  EXPECT_EQ(attention(old, 5).rope->scaling.index(), 1u);
+  DecoderConfig encoder =
+      config("gemma3_text", R"("use_bidirectional_attention": true, "sliding_window": 8)");
+  EXPECT_FALSE(encoder.isCausal());
+  EXPECT_EQ(attention(encoder).windowLeft, 4);
+  EXPECT_EQ(attention(encoder).windowRight, 4);
+}
+
+TEST(Families, RopeOnAPartOfTheHead) {
+  DecoderConfig glm = config("glm");
+  EXPECT_EQ(glm.normEps, 1.5625e-7);
+  EXPECT_EQ(attention(glm).rope->rotaryDim, 64);
+  EXPECT_TRUE(attention(glm).rope->interleaved);
+  EXPECT_TRUE(attention(glm).query.bias);
+  EXPECT_FALSE(attention(glm).output.bias);
+  EXPECT_EQ(attention(config("gpt_neox")).rope->rotaryDim, 24);
+  EXPECT_EQ(attention(config("gpt_neox", R"("rotary_pct": 0.5)")).rope->rotaryDim, 48);
+  EXPECT_EQ(attention(config("phi3", R"("partial_rotary_factor": 0.75)")).rope->rotaryDim, 72);
+  EXPECT_THAT(error("glm", R"("head_dim": 6)"), HasSubstr("makes 3 of 6 features rotate"));
+}
+
+TEST(Families, Gpt2) {
+  DecoderConfig c = config("gpt2", R"("n_layer": 1)");
+  EXPECT_EQ(c.intermediateSize, 3072);
+  EXPECT_THAT(names(decoderDemands(c)), Contains("transformer.h.0.attn.c_attn.weight"));
+  // Files from the hub have bare names, and the causal mask as a buffer.
+  std::vector<WeightInfo> tensors = {{"h.0.attn.bias", DType::F32, {1, 1, 1024, 1024}, ""},
+                                     {"h.0.attn.masked_bias", DType::F32, {}, ""}};
+  DecoderConfig bare = c;
+  bare.root = "";
+  for (const WeightDemand &demand : decoderDemands(bare))
+    tensors.push_back({demand.name, DType::F32, demand.shape, ""});
+  ImportMessages messages;
+  adaptRoot(c, tensors);
+  EXPECT_TRUE(matchDecoderWeights(c, tensors, messages));
+  EXPECT_THAT(messages.messages(), IsEmpty());
+}
+
+TEST(Families, GptOss) {
+  DecoderConfig c = config("gpt_oss");
+  const auto *yarn = std::get_if<RopeYarnParams>(&c.rope.scaling);
+  ASSERT_TRUE(yarn) << "yarn by default";
+  EXPECT_FALSE(yarn->truncate);
+  EXPECT_EQ(config("gpt_oss", R"("rope_scaling": null)").rope.scaling.index(), 0u);
+  EXPECT_EQ(c.rope.theta, 150000);
+  EXPECT_EQ(attention(c, 0).windowLeft, 127);
+  EXPECT_EQ(attention(c, 1).windowLeft, -1);
+  EXPECT_TRUE(attention(c).query.bias && attention(c).output.bias);
+  const auto &experts = std::get<ExpertFeedForward>(c.layer(0).feedForward);
+  EXPECT_EQ(experts.stackedLimit, 7.0);
+  EXPECT_TRUE(experts.renormalize);
+}
+
+TEST(Families, DeepseekV3) {
+  DecoderConfig c = config("deepseek_v3", R"("num_hidden_layers": 4,
+      "max_position_embeddings": 163840, "rope_scaling": {"type": "yarn", "factor": 40,
+      "beta_fast": 32, "beta_slow": 1, "mscale": 1.0, "mscale_all_dim": 1.0,
+      "original_max_position_embeddings": 4096}, "topk_method": "noaux_tc",
+      "scoring_func": "sigmoid")");
+  const auto &latent = std::get<LatentAttention>(c.layer(0).mixer);
+  EXPECT_NEAR(latent.scale, 0.13523378, 1e-8);
+  EXPECT_EQ(latent.latentNorm.eps, 1e-6);
+  EXPECT_EQ(layerCaches(c.layer(0))[0].shape.back(), 576);
+  EXPECT_TRUE(std::holds_alternative<DenseFeedForward>(c.layer(2).feedForward));
+  const auto &experts = std::get<ExpertFeedForward>(c.layer(3).feedForward);
+  EXPECT_EQ(experts.groups, 8);
+  EXPECT_EQ(experts.scale, 2.5);
+  EXPECT_THAT(names(blockDemands(c, 3)),
+              Contains("model.layers.3.mlp.gate.e_score_correction_bias"));
+  EXPECT_THAT(c.ignoredPrefixes, ElementsAre("model.layers.4."));
+  // A query without a latent of its own.
+  c = config("deepseek_v3", R"("q_lora_rank": null)");
+  EXPECT_THAT(names(blockDemands(c, 0)), Contains("model.layers.0.self_attn.q_proj.weight"));
+  EXPECT_NEAR(std::get<LatentAttention>(c.layer(0).mixer).scale, 0.07216878, 1e-8);
+  EXPECT_THAT(error("deepseek_v3", R"("scoring_func": "softmax")"),
+              HasSubstr("'scoring_func' is 'softmax'; supported is sigmoid"));
+  EXPECT_THAT(error("deepseek_v3", R"("n_routed_experts": 60)"),
+              HasSubstr("no multiple of the number of groups (8)"));
+}
+
+TEST(Families, Indexers) {
+  const auto &v32 = std::get<LatentAttention>(config("deepseek_v32").layer(0).mixer);
+  EXPECT_FALSE(v32.indexer->rope.interleaved);
+  EXPECT_EQ(v32.indexer->rope.rotaryDim, 64);
+  DecoderConfig glm = config("glm_moe_dsa");
+  const auto &latent = std::get<LatentAttention>(glm.layer(0).mixer);
+  EXPECT_TRUE(latent.indexer->rope.interleaved);
+  EXPECT_EQ(latent.scale, 1.0 / 16);
+  EXPECT_EQ(latent.rope->theta, 1e6);
+  EXPECT_EQ(latent.latentNorm.eps, 1e-6) << "not rms_norm_eps";
+  EXPECT_THAT(error("glm_moe_dsa", R"("index_topk_freq": 4)"), HasSubstr("'index_topk_freq'"));
+}
+
+TEST(Families, Hybrids) {
+  DecoderConfig next = config("qwen3_next");
+  for (int64_t layer : {0, 1, 2, 3})
+    EXPECT_EQ(std::holds_alternative<GatedDeltaNet>(next.layer(layer).mixer), layer != 3);
+  EXPECT_EQ(attention(next, 3).rope->rotaryDim, 64);
+  EXPECT_EQ(attention(next, 3).query.out, 2 * 16 * 256);
+  EXPECT_TRUE(std::holds_alternative<ExpertFeedForward>(next.layer(0).feedForward));
+  std::vector<CacheConfig> caches = layerCaches(next.layer(0));
+  EXPECT_THAT(caches[0].shape, ElementsAre(kBatchExtent, 8192, 3));
+  EXPECT_THAT(caches[1].shape, ElementsAre(kBatchExtent, 32, 128, 128));
+  EXPECT_TRUE(caches[0].isState && caches[1].isState && caches[1].isF32);
+
+  DecoderConfig kimi = config("kimi_linear", R"("linear_attn_config": {"num_heads": 32,
+      "head_dim": 128, "short_conv_kernel_size": 4, "full_attn_layers": [4, 8, 12, 16, 20, 24, 27],
+      "kda_layers": [1, 2, 3, 5, 6, 7, 9, 10, 11, 13, 14, 15, 17, 18, 19, 21, 22, 23, 25, 26]})");
+  EXPECT_TRUE(std::holds_alternative<LatentAttention>(kimi.layer(26).mixer));
+  EXPECT_TRUE(std::holds_alternative<KimiDeltaAttention>(kimi.layer(25).mixer));
+  EXPECT_FALSE(std::get<LatentAttention>(kimi.layer(3).mixer).rope);
+  EXPECT_TRUE(std::holds_alternative<DenseFeedForward>(kimi.layer(0).feedForward));
+  EXPECT_THAT(error("kimi_linear", R"("num_hidden_layers": 2, "linear_attn_config": {
+      "full_attn_layers": [2], "kda_layers": [2]})"),
+              HasSubstr("do not name layer 1 exactly once"));
+
+  DecoderConfig minimax = config("minimax", R"("num_hidden_layers": 4)");
+  EXPECT_TRUE(minimax.layer(0).attention());
+  const auto &lightning = std::get<LightningAttention>(minimax.layer(1).mixer);
+  EXPECT_NEAR(lightning.decay[31], -std::exp2(-8) * (1 - 1 / 3.00001 + 1e-5), 1e-12);
+}
+
+TEST(Families, TextPartOfQwen35) {
+  ParsedConfig parsed = parseConfig(R"({"model_type": "qwen3_5", "vision_config": {"depth": 2},
+      "text_config": {"model_type": "qwen3_5_text", "num_hidden_layers": 4, "rope_parameters":
+      {"rope_theta": 10000000, "mrope_section": [11, 11, 10], "mrope_interleaved": true,
+       "partial_rotary_factor": 0.25, "rope_type": "default"}}})");
+  ASSERT_TRUE(parsed.config);
+  EXPECT_THAT(parsed.messages, IsEmpty());
+  EXPECT_THAT(names(blockDemands(*parsed.config, 0)),
+              Contains("model.language_model.layers.0.linear_attn.in_proj_qkv.weight"));
+  EXPECT_THAT(error("qwen3_5", R"("hidden_size": 8)"), HasSubstr("'text_config' is missing"));
+}
+
+TEST(Families, BlockScales) {
+  DecoderConfig c = config("qwen3", R"("num_hidden_layers": 1, "hidden_size": 300,
+      "quantization_config": {"quant_method": "fp8", "weight_block_size": [128, 128]})");
+  std::vector<WeightInfo> tensors;
+  for (const WeightDemand &demand : decoderDemands(c))
+    tensors.push_back({demand.name, DType::BF16, demand.shape, "a"});
+  auto find = [&](const std::string &name) -> WeightInfo & {
+    for (WeightInfo &info : tensors)
+      if (info.name == name)
+        return info;
+    return tensors.front();
+  };
+  const std::string name = "model.layers.0.mlp.down_proj.weight", scales = name + "_scale_inv";
+  find(name).dtype = DType::F8E4M3;
+  auto messagesOf = [&] {
+    ImportMessages messages;
+    matchDecoderWeights(c, tensors, messages);
+    std::string text;
+    for (const ImportMessage &message : messages.messages())
+      text += message.text + "\n";
+    return text;
+  };
+  EXPECT_THAT(messagesOf(), HasSubstr("has type f8e4m3, but there is no tensor '" + scales + "'"));
+  // 300 rows are 2 blocks and a part, 22016 columns 172.
+  tensors.push_back({scales, DType::F32, {2, 172}, "a"});
+  EXPECT_THAT(messagesOf(), HasSubstr("has shape [2, 172] and type f32, expected [3, 172]"));
+  tensors.back().shape = {3, 172};
+  EXPECT_THAT(messagesOf(), IsEmpty());
+  find("model.layers.0.input_layernorm.weight").dtype = DType::F8E4M3;
+  EXPECT_THAT(messagesOf(), HasSubstr("has type f8e4m3, which only matrices can have"));
+}
+
+} // namespace
