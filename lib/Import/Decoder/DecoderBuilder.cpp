@@ -44,8 +44,8 @@ static int64_t elements(const std::vector<int64_t> &shape) {
 static CallValues callValues(TensorBuilder &tensors, Value start, Value mask) {
   CallValues call;
   call.start = start;
-  call.keyValueLengths = tensors.keyValueLengths(start);
   call.positions = mask ? tensors.positions(start, mask) : tensors.positions(start);
+  call.keyValueLengths = tensors.keyValueLengths(start);
   if (mask) {
     call.keyMask = tensors.keyMask(mask);
     call.tokenMask = tensors.tokenMask(start, mask);
