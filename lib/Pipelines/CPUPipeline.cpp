@@ -122,6 +122,7 @@ void buildKernelsToLLVMPipeline(OpPassManager &pm, const KernelsToLLVMPipelineOp
   contraction.rows = variant->rows;
   contraction.vectors = variant->vectors;
   contraction.kBlock = variant->kBlock;
+  contraction.streamedRows = variant->streamedRows;
   contraction.bf16Pairs = variant->bf16Pairs;
   contraction.amx = variant->amx;
   pm.addNestedPass<func::FuncOp>(createConvertContractionToVectorPass(contraction));

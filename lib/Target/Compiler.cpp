@@ -15,7 +15,7 @@ namespace heddle {
 namespace {
 
 /// Runs on any x86-64: the code that chooses a target.
-const CPUVariant hostVariant = {"host", 0, "x86-64", "", 128, 4, 4, 2, 256};
+const CPUVariant hostVariant = {"host", 0, "x86-64", "", 128, 4, 4, 2, 256, 64};
 
 /// Passes on a diagnostic once, though every target and variant finds the same.
 class OneOfEach : public ScopedDiagnosticHandler {

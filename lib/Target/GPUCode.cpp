@@ -23,7 +23,7 @@ namespace heddle {
 namespace {
 
 /// What runs on the host of a GPU: any x86-64 for entries. Simulated kernels want fused multiply-adds.
-const CPUVariant entryVariant = {"host", 0, "x86-64", "", 128, 4, 4, 2, 256};
+const CPUVariant entryVariant = {"host", 0, "x86-64", "", 128, 4, 4, 2, 256, 64};
 constexpr llvm::StringLiteral simulatedVariant = "avx2";
 
 /// Simulated kernels spend their time in the simulator: optimising them takes five times as long as

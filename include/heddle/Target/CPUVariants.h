@@ -19,6 +19,8 @@ struct CPUVariant {
   int32_t vectorBits;
   /// Register tile of contractions: f32 lanes, rows, vectors a row; elements of a k block.
   int64_t lanes, rows, vectors, kBlock;
+  /// Rows up to which contractions read weights where they lie, instead of packing them; -1: any number.
+  int64_t streamedRows;
   /// Whether products of bf16 use dot products of pairs (vdpbf16ps) and matrix tiles (tdpbf16ps).
   bool bf16Pairs = false, amx = false;
   /// For tests: what tiles do is computed by vectors.

@@ -66,7 +66,7 @@ private:
     if (c.accumulator.isF64())
       tile.lanes = std::max<int64_t>(tile.lanes / 2, 1);
     ContractionSpace space(b, c);
-    int64_t maxStreamed = usesAMX(c, tile) ? anyRows : tile.streamedRows;
+    int64_t maxStreamed = usesAMX(c, tile) || tile.streamedRows < 0 ? anyRows : tile.streamedRows;
     Form all[] = {{tile.dotRows, hasDotForm(c), [] { return Value(); },
                    [&](Value) { buildDotForm(b, space, tile); }},
                   {maxStreamed, hasStreamedForm(c, tile),

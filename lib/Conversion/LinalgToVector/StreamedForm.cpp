@@ -4,8 +4,10 @@
 // as weights are stored, is never packed:
 //
 // 1. lhs is packed once, by all threads, to [batch][row panel][step of k][32 rows].
-// 2. A task takes some columns. For a group of them and each row panel it keeps the accumulators of the whole k in registers:
-//      vectors   half a group is a register tile: its columns are broadcast step by step, 2 vectors hold the panel's rows
+// 2. A task takes some columns, and all rows unless that gives too few tasks. For each row panel and a group of columns it keeps accumulators
+//    in registers:
+//      vectors   half a group is a register tile: its columns are broadcast step by step, 2 vectors hold the panel's rows. Blocks of k are
+//                long, and for precision alone: longer sums of f32 would lose more of it
 //      AMX       32 columns x 32 rows are 2 x 2 tiles; 16 columns x 32 k are a tile as they lie, 16 pairs x 16 rows are one of the panel
 // 3. Sums go to a buffer [half of the panel][column][row], are transposed in squares and added to the output.
 //
@@ -27,7 +29,12 @@ using namespace mlir;
 namespace heddle {
 namespace {
 
-constexpr int64_t columnsPerTask = 32, amxColumnsPerTask = 128;
+/// With few rows, tasks are small: reading rhs is what they do. With more, a panel of lhs is used by more columns while it is in the cache.
+constexpr int64_t fewRows = 64, leastColumns = 32, mostColumns = 128;
+/// How many tasks a product is split into at least, if it has the columns and rows for it.
+constexpr int64_t minTasks = 16;
+/// Steps along k that are added up in one accumulator.
+constexpr int64_t vectorSteps = 1024;
 /// Rows of a tile of any type, pairs in a row of a tile of bf16.
 constexpr int64_t tileRows = 16;
 
@@ -64,10 +71,24 @@ private:
 };
 
 void StreamedFormBuilder::compute() {
-  int64_t taskColumns = amx ? amxColumnsPerTask : columnsPerTask;
-  Value groups = math.ceilDiv(space.columns, taskColumns);
+  Value least = math.constant(leastColumns);
+  Value share = math.ceilDiv(math.mul(space.batches, space.columns), minTasks);
+  share = math.mul(math.ceilDiv(share, leastColumns), least);
+  share = math.max(math.min(share, math.constant(mostColumns)), least);
+  Value isFew = math.lessEqual(space.rows, math.constant(fewRows));
+  Value taskColumns = arith::SelectOp::create(b, isFew, least, share);
+  auto ceilDiv = [&](Value x, Value y) { return math.floorDiv(math.add(x, math.sub(y, c1)), y); };
+  Value groups = ceilDiv(space.columns, taskColumns);
   Value panels = math.ceilDiv(space.rows, tile.columns());
-  buildTasks(b, math.mul(space.batches, groups), [&](Value task) {
+  // Rows are split only then: each group of them reads rhs again.
+  Value outer = math.max(math.mul(space.batches, groups), c1);
+  Value rowGroups = math.max(math.min(ceilDiv(math.constant(minTasks), outer), panels), c1);
+  rowGroups = arith::SelectOp::create(b, isFew, c1, rowGroups);
+  Value panelsPerGroup = ceilDiv(panels, rowGroups);
+  buildTasks(b, math.mul(math.mul(space.batches, groups), rowGroups), [&](Value number) {
+    Value task = math.floorDiv(number, rowGroups);
+    Value firstPanel = math.mul(math.rem(number, rowGroups), panelsPerGroup);
+    Value endPanel = math.min(math.add(firstPanel, panelsPerGroup), panels);
     IntegerAttr alignment = b.getI64IntegerAttr(64);
     sums = memref::AllocaOp::create(
         b, MemRefType::get({tile.vectors, groupColumns, tile.lanes}, c.accumulator), alignment);
@@ -75,10 +96,10 @@ void StreamedFormBuilder::compute() {
       copy = memref::AllocaOp::create(
           b, MemRefType::get({2 * tileRows, 2 * tileRows}, b.getBF16Type()), alignment);
     Value batch = math.floorDiv(task, groups);
-    Value begin = math.mul(math.rem(task, groups), math.constant(taskColumns));
-    Value end = math.min(math.add(begin, math.constant(taskColumns)), space.columns);
+    Value begin = math.mul(math.rem(task, groups), taskColumns);
+    Value end = math.min(math.add(begin, taskColumns), space.columns);
     // The panel of lhs stays while the task's columns pass, if there are several panels; else there is nothing to choose.
-    buildFor(b, c0, panels, c1, [&](Value panel) {
+    buildFor(b, firstPanel, endPanel, c1, [&](Value panel) {
       buildFor(b, begin, end, math.constant(groupColumns), [&](Value column) {
         if (amx)
           multiplyTiles(batch, column, panel);
@@ -121,19 +142,32 @@ void StreamedFormBuilder::multiplyVectors(Value batch, Value column, Value panel
       return SmallVector<Value>(loop.getResults());
     };
     Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(vectorType));
-    SmallVector<Value> results(columns * tile.vectors, zeros);
-    results = accumulate(c0, step.wholeCount(), results, [&](SmallVector<Value> &point, Value k) {
-      return step.loadWhole(c.rhs, c.rhsMap, point, k);
+    SmallVector<Value> start(columns * tile.vectors, zeros);
+    auto eachSum = [&](function_ref<void(int64_t, ValueRange)> body) {
+      for (int64_t i = 0; i < columns; ++i)
+        for (int64_t v = 0; v < tile.vectors; ++v)
+          body(i * tile.vectors + v,
+               ValueRange{math.constant(v), math.add(first, math.constant(i)), c0});
+    };
+    auto add = [&](ArrayRef<Value> results) {
+      eachSum([&](int64_t i, ValueRange at) {
+        Value old = vector::LoadOp::create(b, vectorType, sums, at);
+        vector::StoreOp::create(b, arith::AddFOp::create(b, old, results[i]), sums, at);
+      });
+    };
+    eachSum([&](int64_t i, ValueRange at) { vector::StoreOp::create(b, start[i], sums, at); });
+    Value steps = math.constant(vectorSteps);
+    buildFor(b, c0, step.wholeCount(), steps, [&](Value k0) {
+      add(accumulate(k0, math.min(math.add(k0, steps), step.wholeCount()), start,
+                     [&](SmallVector<Value> &point, Value k) {
+                       return step.loadWhole(c.rhs, c.rhsMap, point, k);
+                     }));
     });
     if (step.size() > 1)
-      results = accumulate(
-          step.wholeCount(), step.count(), results,
-          [&](SmallVector<Value> &point, Value k) { return step.load(c.rhs, c.rhsMap, point, k); });
-    for (int64_t i = 0; i < columns; ++i)
-      for (int64_t v = 0; v < tile.vectors; ++v)
-        vector::StoreOp::create(
-            b, results[i * tile.vectors + v], sums,
-            ValueRange{math.constant(v), math.add(first, math.constant(i)), c0});
+      add(accumulate(step.wholeCount(), step.count(), start,
+                     [&](SmallVector<Value> &point, Value k) {
+                       return step.load(c.rhs, c.rhsMap, point, k);
+                     }));
   });
 }
 

@@ -1,4 +1,5 @@
 // RUN: heddle-opt %s --convert-contraction-to-vector="lanes=8 rows=6" --split-input-file | FileCheck %s
+// RUN: heddle-opt %s --convert-contraction-to-vector=streamed-rows=-1 --canonicalize --cse --split-input-file | FileCheck %s --check-prefix=ALL
 // RUN: heddle-opt %s --convert-contraction-to-vector="bf16-pairs amx" --split-input-file | FileCheck %s --check-prefix=AMX
 
 #a = affine_map<(m, n, k) -> (m, k)>
@@ -38,6 +39,24 @@ func.func @converted(%a: memref<32x?xf32>, %b: memref<?x?xf16>, %c: memref<32x?x
 // CHECK: } else {
 // CHECK: arith.cmpi sle, %{{.*}}, %c64
 // CHECK: scf.if
+// With streamed-rows=-1 there are two forms. Few rows have small tasks; more have tasks of up to 128 columns, and of some rows if these are
+// fewer than 16.
+// ALL-LABEL: func.func @any_rows
+// ALL: scf.if
+// ALL: } else {
+// ALL: scf.forall
+// ALL: %[[IS_FEW:.*]] = arith.cmpi sle, %{{.*}}, %c64
+// ALL: arith.select %[[IS_FEW]], %c32
+// ALL: arith.select %[[IS_FEW]], %c1
+// ALL: scf.forall
+// Sums of 1024 steps are added to the others.
+// ALL: scf.for %{{.*}} = %c0 to %{{.*}} step %c1024
+// ALL: scf.for
+// ALL-COUNT-16: vector.fma
+// ALL: vector.load
+// ALL: arith.addf
+// ALL-NOT: scf.forall
+// ALL: return
 func.func @any_rows(%a: memref<?x?xf32>, %b: memref<?x?xf32>, %c: memref<?x?xf32>) {
   linalg.contract indexing_maps = [#a, #b, #c] ins(%a, %b : memref<?x?xf32>, memref<?x?xf32>) outs(%c : memref<?x?xf32>)
   return

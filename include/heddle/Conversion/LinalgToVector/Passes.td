@@ -18,7 +18,7 @@ def ConvertContractionToVectorPass : Pass<"convert-contraction-to-vector", "mlir
 
     With at most `dot-rows` rows, both operands contiguous along k, rhs is read once from where it lies instead (`dot` form). With at most
     `streamed-rows`, or any number with `amx`, and rhs contiguous along k, the product is computed transposed, and rhs is not packed either
-    (`streamed` form). With `bf16-pairs` products of bf16 are not converted: two neighbouring elements of k are one step.
+    (`streamed` form): of many rows, a task has as many columns as leave 16 tasks, up to 128. With `bf16-pairs` products of bf16 are not converted: two neighbouring elements of k are one step.
 
     Output: no such contraction is left; other linalg ops are untouched. Scratch buffers are `memref.alloc`s at the function's top.
 
@@ -38,7 +38,7 @@ def ConvertContractionToVectorPass : Pass<"convert-contraction-to-vector", "mlir
     Option<"columnPanels", "column-panels", "int64_t", "2", "register tiles side by side in a task">,
     Option<"bf16Pairs", "bf16-pairs", "bool", "false", "multiply bf16 by dot products of pairs (AVX512-BF16); needs 16 lanes">,
     Option<"amx", "amx", "bool", "false", "multiply bf16 by matrix tiles (AMX-BF16); needs bf16-pairs and 2 vectors">,
-    Option<"streamedRows", "streamed-rows", "int64_t", "64", "at most this many rows take the streamed form">,
+    Option<"streamedRows", "streamed-rows", "int64_t", "64", "at most this many rows take the streamed form; -1: any number">,
     Option<"dotRows", "dot-rows", "int64_t", "8", "at most this many rows take the dot form">,
   ];
   let dependentDialects = [
