@@ -55,7 +55,8 @@ Value DotFormBuilder::loadScalar(Value operand, ArrayRef<Value> indices) {
   return convertFloat(b, memref::LoadOp::create(b, operand, indices), type);
 }
 
-/// The same place of the column that comes next in this one's stead: each is a short stream that hardware is too late for.
+/// The same place of the column that comes next in this one's stead: each is a short stream that hardware is too late for. Of pairs, every
+/// second column is enough, which costs less where rhs lies in a cache.
 void DotFormBuilder::prefetch(SmallVector<Value> point, int64_t columns, Value k) {
   Value last = math.sub(space.columns, c1);
   point[c.n] = math.min(math.add(point[c.n], math.constant(columns)), last);
@@ -102,21 +103,21 @@ void DotFormBuilder::dotProducts(Value batch, Value column, int64_t columns, Val
     rhsPoints.push_back(
         space.point(math, batch, nullptr, math.add(column, math.constant(n)), nullptr));
 
-  // `step` reads both operands at k and adds the products to the accumulators.
-  auto accumulate = [&](Value lo, Value hi, Value stride, Value start, auto load,
+  // Reads both operands at k and adds the products to the accumulators.
+  auto accumulate = [&](Value lo, Value hi, Value stride, Value start, bool prefetches, auto load,
                         auto multiplyAdd) {
     SmallVector<Value> init(rows * columns, start);
     auto loop = scf::ForOp::create(b, lo, hi, stride, init);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
-    auto read = [&](Value operand, AffineMap map, const SmallVector<Value> &point) -> Value {
-      return load(operand, map, point, loop.getInductionVar());
-    };
+    Value k = loop.getInductionVar();
     SmallVector<Value> lhs, next;
     for (auto &point : lhsPoints)
-      lhs.push_back(read(c.lhs, c.lhsMap, point));
+      lhs.push_back(load(c.lhs, c.lhsMap, point, k));
     for (int64_t n = 0; n < columns; ++n) {
-      Value rhs = read(c.rhs, c.rhsMap, rhsPoints[n]);
+      if (prefetches && n % step.size() == 0)
+        prefetch(rhsPoints[n], columns, k);
+      Value rhs = load(c.rhs, c.rhsMap, rhsPoints[n], k);
       for (int64_t r = 0; r < rows; ++r)
         next.push_back(multiplyAdd(lhs[r], rhs, loop.getRegionIterArg(n * rows + r)));
     }
@@ -131,15 +132,13 @@ void DotFormBuilder::dotProducts(Value batch, Value column, int64_t columns, Val
   // More rows leave no registers for the addresses. Of a product with itself, both operands are the same value.
   bool prefetches = rows == 1 && columns > 1 && c.lhs != c.rhs;
   SmallVector<Value> vectors = accumulate(
-      c0, whole, lanes, zeros,
+      c0, whole, lanes, zeros, prefetches,
       [&](Value operand, AffineMap map, const SmallVector<Value> &point, Value k) {
-        if (prefetches && operand == c.rhs)
-          prefetch(point, columns, k);
         return step.loadAlongK(operand, map, point, k);
       },
       [&](Value x, Value y, Value acc) { return step.multiplyAdd(x, y, acc); });
   SmallVector<Value> tails = accumulate(
-      math.mul(whole, math.constant(step.size())), space.depth, c1, zero,
+      math.mul(whole, math.constant(step.size())), space.depth, c1, zero, /*prefetches=*/false,
       [&](Value operand, AffineMap map, SmallVector<Value> point, Value k) {
         point[c.k] = k;
         return loadScalar(operand, space.access(map, point));
