@@ -3,6 +3,7 @@
 #include "Checks.h"
 
 #include "heddle/Runtime/ModuleRuntime.h"
+#include "heddle/TensorIO/File.h"
 
 namespace heddle::goldens {
 
@@ -39,6 +40,24 @@ Result<run::Module> Session::load(mlir::ModuleOp module, const LoadOptions &opti
 std::string metadataText(const SafetensorsFile &file, const std::string &key) {
   auto found = file.metadata().find(key);
   return found == file.metadata().end() ? "" : found->second;
+}
+
+Result<std::string> readGraph(const std::string &path, DType type) {
+  Result<MappedFile> contents = MappedFile::open(path);
+  if (!contents)
+    return contents.failure();
+  std::string text;
+  llvm::StringRef rest = contents->text();
+  while (!rest.empty()) {
+    auto [line, next] = rest.split('\n');
+    std::string own = line.str();
+    if (line.starts_with("!"))
+      for (size_t at = own.find("f32"); at != std::string::npos; at = own.find("f32", at + 3))
+        own.replace(at, 3, dtypeName(type));
+    text += own + "\n";
+    rest = next;
+  }
+  return text;
 }
 
 Result<nlohmann::json> metadataJson(const SafetensorsFile &file, const std::string &key) {

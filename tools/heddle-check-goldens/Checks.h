@@ -47,6 +47,12 @@ void checkSingleCaseFile(const SafetensorsFile &file, Session &session, Report &
 /// Files with metadata `case` beside a graph of the same name, FILE.mlir.
 void checkLayerFile(const SafetensorsFile &file, const std::string &graph, Session &session,
                     Report &report);
+/// The text of a graph beside a file. The types that depend on --dtype are those of the lines that
+/// begin with `!`: in these, f32 becomes the type in question.
+Result<std::string> readGraph(const std::string &path, DType type);
+/// Files with metadata `hf_config` beside a graph: one call of it.
+void checkGraphFile(const SafetensorsFile &file, const std::string &graph, Session &session,
+                    Report &report);
 /// Files with metadata `hf_config`.
 void checkBlockFile(const SafetensorsFile &file, Session &session, Report &report);
 /// Folders with config.json, weights and expected.safetensors.

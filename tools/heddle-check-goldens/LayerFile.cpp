@@ -18,9 +18,6 @@
 // know fewer columns than the entry gives: then the rest is -1 or -inf. The file's
 // `selected` is topk_indices as a mask.
 //
-// The types that depend on --dtype are those of the lines that begin with `!`: in
-// these, f32 becomes the type in question.
-//
 //===----------------------------------------------------------------------===//
 
 #include "Checks.h"
@@ -28,8 +25,6 @@
 #include "ArgumentSet.h"
 #include "Tokens.h"
 #include "Tolerance.h"
-
-#include "heddle/TensorIO/File.h"
 
 #include <cmath>
 #include <cstring>
@@ -82,19 +77,10 @@ private:
 } // namespace
 
 Status LayerFile::readGraph() {
-  Result<MappedFile> contents = MappedFile::open(graph);
-  if (!contents)
-    return contents.failure();
-  llvm::StringRef rest = contents->text();
-  while (!rest.empty()) {
-    auto [line, next] = rest.split('\n');
-    std::string own = line.str();
-    if (line.starts_with("!"))
-      for (size_t at = own.find("f32"); at != std::string::npos; at = own.find("f32", at + 3))
-        own.replace(at, 3, dtypeName(session.type));
-    text += own + "\n";
-    rest = next;
-  }
+  Result<std::string> read = heddle::goldens::readGraph(graph, session.type);
+  if (!read)
+    return read.failure();
+  text = std::move(*read);
   for (const char *name : {"input.x", "input.x_decode", "output.y", "output.y_decode"})
     if (!find(name) || find(name)->shape.size() != 3)
       return Failure{std::string("tensor '") + name + "' of rank 3 is missing"};

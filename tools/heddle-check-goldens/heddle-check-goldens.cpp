@@ -102,6 +102,8 @@ static void checkFile(const std::string &path, Session &session, Report &report)
     checkLayerFile(*file, graph.str().str(), session, report);
   else if (file->metadata().count("case"))
     checkSingleCaseFile(*file, session, report);
+  else if (file->metadata().count("hf_config") && llvm::sys::fs::exists(graph))
+    checkGraphFile(*file, graph.str().str(), session, report);
   else if (file->metadata().count("hf_config"))
     checkBlockFile(*file, session, report);
   else if (file->metadata().count("cases"))

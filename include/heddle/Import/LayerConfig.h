@@ -136,8 +136,9 @@ struct LightningAttention {
   int64_t headDim = 0;
   Activation activation = Activation::SiLU; ///< of query, key and value
   LinearConfig queryKeyValue;               ///< rows by head
-  std::vector<double> decay;                ///< logarithm, per head
-  NormConfig norm;                          ///< over all heads
+  /// Head h of H decays by exp(-decayFactor * 2^(-8 (h + 1) / H)) a token.
+  double decayFactor = 1;
+  NormConfig norm; ///< over all heads
   LinearConfig gate, output;
 };
 

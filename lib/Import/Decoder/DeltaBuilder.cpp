@@ -5,6 +5,8 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace heddle;
 
@@ -155,7 +157,10 @@ Value heddle::buildMixer(LayerBuilder &layer, const LightningAttention &lightnin
   int64_t dim = lightning.headDim;
   Value active = layer.activation(lightning.activation, layer.linear(x, lightning.queryKeyValue));
   Value all = tensors.splitHeads(active, lightning.heads, 3 * dim);
-  SmallVector<float> logs(lightning.decay.begin(), lightning.decay.end());
+  SmallVector<float> logs;
+  for (int64_t head = 0; head < lightning.heads; ++head)
+    logs.push_back(float(-lightning.decayFactor *
+                         std::exp2(-8.0 * double(head + 1) / double(lightning.heads))));
   auto type = RankedTensorType::get({lightning.heads}, builder.getF32Type());
   Value decay = arith::ConstantOp::create(builder, layer.loc,
                                           DenseElementsAttr::get(type, ArrayRef<float>(logs)));

@@ -9,7 +9,8 @@ using namespace heddle;
 ExpertFeedForward heddle::readExperts(FieldReader &fields, const DecoderConfig &config,
                                       const ExpertFields &names, const std::string &part) {
   ExpertFeedForward moe;
-  moe.experts = fields.integer(names.experts, names.expertsAbsent, {0, kHeadRange.high});
+  moe.experts = fields.integer(names.experts, names.expertsAbsent,
+                               {names.mayBeNone ? 0 : 1, kHeadRange.high});
   moe.topK = fields.integer(names.topK, names.topKAbsent, kHeadRange);
   moe.inner = fields.integer(names.inner, names.innerAbsent, kWidthRange);
   moe.router = {part + ".gate", moe.experts, config.hiddenSize};

@@ -15,6 +15,7 @@ struct ExpertFields {
   int64_t topKAbsent = 0;
   const char *inner = "moe_intermediate_size";
   int64_t innerAbsent = 0;
+  bool mayBeNone = false; ///< 0 experts: all layers are dense
 };
 
 /// <part>.gate as the router and <part>.experts.E.{gate,up,down}_proj, chosen by softmax.

@@ -3,20 +3,7 @@
 #include "ExpertParts.h"
 #include "LayerParts.h"
 
-#include <cmath>
-
 using namespace heddle;
-
-/// The decays of a layer: slopes as those of ALiBi, weaker in later layers.
-static std::vector<double> lightningDecay(const DecoderConfig &config, int64_t layer) {
-  std::vector<double> decay;
-  double depth = static_cast<double>(layer) / (static_cast<double>(config.numLayers - 1) + 1e-5);
-  for (int64_t head = 0; head < config.numHeads; ++head)
-    decay.push_back(
-        -std::exp2(-8.0 * static_cast<double>(head + 1) / static_cast<double>(config.numHeads)) *
-        (1 - depth + 1e-5));
-  return decay;
-}
 
 static LightningAttention makeLightning(const DecoderConfig &config, int64_t layer) {
   int64_t width = config.numHeads * config.headDim;
@@ -25,7 +12,9 @@ static LightningAttention makeLightning(const DecoderConfig &config, int64_t lay
   lightning.headDim = config.headDim;
   lightning.activation = config.activation;
   lightning.queryKeyValue = {"self_attn.qkv_proj", 3 * width, config.hiddenSize};
-  lightning.decay = lightningDecay(config, layer);
+  // Later layers decay less.
+  lightning.decayFactor =
+      1 + 1e-5 - static_cast<double>(layer) / (static_cast<double>(config.numLayers - 1) + 1e-5);
   // Its eps is not the config's.
   lightning.norm = {"self_attn.norm", width, NormKind::Rms, 1e-6};
   lightning.gate = {"self_attn.output_gate", width, config.hiddenSize};

@@ -23,6 +23,7 @@ DecoderConfig heddle::readQwen3MoeConfig(FieldReader &fields) {
   addHeadNorms(config, attention);
   ExpertFields names;
   names.expertsAbsent = 128;
+  names.mayBeNone = true;
   names.topKAbsent = 8;
   names.innerAbsent = 768;
   ExpertFeedForward experts = readExperts(fields, config, names);

@@ -70,6 +70,7 @@ static std::vector<bool> readLinearLayers(FieldReader &fields, const DecoderConf
 static ExpertFeedForward readNextExperts(FieldReader &fields, const DecoderConfig &config) {
   ExpertFields names;
   names.expertsAbsent = 512;
+  names.mayBeNone = true;
   names.topKAbsent = 10;
   names.innerAbsent = 512;
   ExpertFeedForward experts = readExperts(fields, config, names);
