@@ -300,6 +300,19 @@ private:
       return number ? dims({{lse, 1}, {lse, 2}, {lse, 3}})
                     : dims({{parts, 1}, {parts, 2}, {parts, 3}, {parts, 4}});
     }
+    if (auto maps = dyn_cast<attn::StreamMapsOp>(op)) {
+      Value x = maps.getStreams();
+      Extents extents = dims({{x, 0}, {x, 1}, {x, 2}});
+      if (number == 2)
+        extents.push_back(evaluator.extent(x, 2));
+      return extents;
+    }
+    if (isa<attn::StreamHeadOp, attn::StreamCollapseOp>(op))
+      return dims({{op->getOperand(0), 0}, {op->getOperand(0), 1}, {op->getOperand(0), 3}});
+    if (auto patterns = dyn_cast<attn::PatternScoresOp>(op)) {
+      Value q = patterns.getQuery();
+      return rank == 2 ? dims({{q, 0}, {q, 2}}) : dims({{q, 0}, {q, 2}, {q, 1}});
+    }
     if (auto linear = dyn_cast<attn::LinearAttentionOp>(op); linear && number == 0) {
       Value q = linear.getQuery(), v = linear.getValue();
       Extents extents = dims({{q, 0}, {q, 1}, {q, 2}, {v, 3}});
@@ -419,6 +432,18 @@ private:
     }
     if (auto experts = dyn_cast<attn::ExpertsOp>(op))
       return addExperts(experts, own);
+    if (auto patterns = dyn_cast<attn::PatternScoresOp>(op)) {
+      Value q = patterns.getQuery(), k = patterns.getKey();
+      double pairs = countVisiblePairs(number(q, 1), number(k, 1), patterns.getCausal(),
+                                       patterns.getWindowLeft(), patterns.getWindowRight()) *
+                     double(number(q, 0) * number(q, 2));
+      own.matrixFlops = 2 * pairs * double(number(q, 3));
+      own.otherFlops = 5 * pairs;
+      return addOperands(op, own);
+    }
+    if (isa<attn::SinkhornOp, attn::StreamMapsOp, attn::StreamHeadOp, attn::StreamCollapseOp,
+            attn::StreamUpdateOp>(op))
+      return addStreams(op, own);
     if (auto append = dyn_cast<attn::KvAppendOp>(op)) {
       // New rows are read and written; the rest of a cache stays where it is.
       for (auto [rows, cache] : {std::pair(append.getKey(), append.getKeyCache()),
@@ -526,6 +551,27 @@ private:
       own.bytes += bytes(value) * (isToken ? 1 : used);
     }
     own.bytes += bytes(op.getOutput());
+  }
+
+  /// A round of Sinkhorn takes sums, logarithms and exponentials along rows and columns.
+  void addStreams(Operation *op, OpWork &own) {
+    constexpr double perRound = 6;
+    addOperands(op, own);
+    if (auto sinkhorn = dyn_cast<attn::SinkhornOp>(op)) {
+      own.otherFlops = perRound * double(sinkhorn.getRounds()) * elements(sinkhorn.getOutput());
+      return;
+    }
+    Value streams = op->getOperand(0);
+    double all = elements(streams), count = double(number(streams, 2));
+    if (auto maps = dyn_cast<attn::StreamMapsOp>(op)) {
+      own.matrixFlops = 2 * all * double(number(maps.getProjection(), 0));
+      own.otherFlops = 4 * all + perRound * double(maps.getRounds()) * elements(maps.getMix());
+    } else if (auto head = dyn_cast<attn::StreamHeadOp>(op)) {
+      own.matrixFlops = 2 * all * double(number(head.getProjection(), 0));
+      own.otherFlops = 6 * all;
+    } else {
+      own.otherFlops = 2 * all * (isa<attn::StreamUpdateOp>(op) ? count + 1 : 1);
+    }
   }
 
   void addLinear(attn::LinearAttentionOp op, OpWork &own) {

@@ -53,6 +53,8 @@
 // Latents of 16 + 4, heads of 8 + 4 and 8. Absorbed: 36 pairs in 2 heads of 2 sequences, 2 (16 + 4 + 16) each; for each of 2 8 2 queries
 // 2 16 (8 + 8) into the latent and back.
 // CHECK: <h2>latents at
+// 64 elements, 2 rounds of 6 operations.
+// CHECK: <tr><td>attn.sinkhorn</td><td class="n">1</td><td class="n">0</td><td class="n">768</td>
 // CHECK: <tr><td>attn.latent_attention</td><td class="n">1</td><td class="n">26.8 k</td>
 // Tokens 2 8 with 2 of 4 experts, 3 matrices of 6 x 32 each.
 // CHECK: <tr><td>attn.experts</td><td class="n">1</td><td class="n">36.9 k</td>
@@ -113,12 +115,13 @@ module attributes {heddle.model = {hidden_size = 32 : i64, model_type = "test"}}
   }
 
   func.func @latents(%q: tensor<?x?x2x8xf32>, %r: tensor<?x?x2x4xf32>, %c: tensor<?x?x20xf32>, %up: tensor<32x16xf32>, %x: tensor<?x?x32xf32>,
-                     %z: tensor<?x?x4xf32>, %g: tensor<4x12x32xf32>, %d: tensor<4x32x6xf32>) -> (tensor<?x?x2x8xf32>, tensor<?x?x32xf32>) {
+                     %z: tensor<?x?x4xf32>, %h: tensor<?x?x2x2xf32>, %g: tensor<4x12x32xf32>, %d: tensor<4x32x6xf32>) -> (tensor<?x?x2x8xf32>, tensor<?x?x32xf32>, tensor<?x?x2x2xf32>) {
+    %m = attn.sinkhorn mhc %h {rounds = 2 : i64} : tensor<?x?x2x2xf32>
     %o = attn.latent_attention %q, %c, %up query_rope(%r : tensor<?x?x2x4xf32>) {absorbed, causal}
         : (tensor<?x?x2x8xf32>, tensor<?x?x20xf32>, tensor<32x16xf32>) -> tensor<?x?x2x8xf32>
     %i, %w = attn.router softmax %z {top_k = 2 : i64} : tensor<?x?x4xf32> -> tensor<?x?x2xi32>, tensor<?x?x2xf32>
     %y = attn.experts swiglu %x, %i, %w gate(%g : tensor<4x12x32xf32>) down(%d : tensor<4x32x6xf32>)
         : (tensor<?x?x32xf32>, tensor<?x?x2xi32>, tensor<?x?x2xf32>) -> tensor<?x?x32xf32>
-    return %o, %y : tensor<?x?x2x8xf32>, tensor<?x?x32xf32>
+    return %o, %y, %m : tensor<?x?x2x8xf32>, tensor<?x?x32xf32>, tensor<?x?x2x2xf32>
   }
 }

@@ -68,6 +68,8 @@ const std::vector<OpKind> &attentionKinds();
 const std::vector<OpKind> &formKinds();
 const std::vector<OpKind> &latentKinds();
 const std::vector<OpKind> &expertKinds();
+const std::vector<OpKind> &streamKinds();
+const std::vector<OpKind> &patternKinds();
 
 //===----------------------------------------------------------------------===//
 // For generators

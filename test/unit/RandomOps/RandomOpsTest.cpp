@@ -33,7 +33,8 @@ static std::vector<OpKind> allKinds() {
   std::vector<OpKind> kinds;
   for (const std::vector<OpKind> *family :
        {&normKinds(), &activationKinds(), &ropeKinds(), &cacheKinds(), &linearKinds(),
-        &attentionKinds(), &formKinds(), &latentKinds(), &expertKinds()})
+        &attentionKinds(), &formKinds(), &latentKinds(), &expertKinds(), &streamKinds(),
+        &patternKinds()})
     kinds.insert(kinds.end(), family->begin(), family->end());
   return kinds;
 }
