@@ -33,6 +33,16 @@ readme_commands() {
   done
 }
 
+# The tests that test/edge-cases.md names: "Suite.Test", or ".Test" of the suite before it.
+edge_cases() {
+  local suite= word bad=0
+  while read -r word; do
+    [[ $word == .* ]] || suite=${word%%.*}
+    grep -qE "^TEST(_P|_F)?\($suite, ${word#*.}\)" test/unit/*/*.cpp || { echo "test/edge-cases.md: there is no test $suite.${word#*.}"; bad=1; }
+  done < <(grep '^|' test/edge-cases.md | grep -oE '([A-Z][A-Za-z]+)?\.[A-Z][A-Za-z0-9]+')
+  return $bad
+}
+
 excerpts() { python3 scripts/doc_excerpts.py --build "${build#"$root"/}" "$@"; }
 
 # NumPy for the tutorial, in a virtual environment.
@@ -53,6 +63,7 @@ check "generated pages" generated
 check "language pages" scripts/update-docs.sh --check
 check links links
 check "commands in README" readme_commands
+check "tests of edge cases" edge_cases
 for page in architecture add-a-kernel; do
   check "commands in $page" excerpts "docs/$page.md"
 done
