@@ -121,8 +121,13 @@ static LogicalResult verifyExpertTensors(ExpertsOp op, const ExpertOperand &oper
     return op.emitOpError() << "expected " << count << " tensors of " << operand.name << ", got "
                             << operand.tensors.size();
   for (auto [number, tensor] : llvm::enumerate(operand.tensors)) {
-    if (tensorType(tensor).getShape() == ArrayRef(shape))
-      continue;
+    if (tensorType(tensor).getShape() == ArrayRef(shape)) {
+      if (tensor.getType() == operand.tensors.front().getType())
+        continue;
+      return op.emitOpError() << "expected all tensors of " << operand.name
+                              << " to have one type, got " << operand.tensors.front().getType()
+                              << " and " << tensor.getType();
+    }
     InFlightDiagnostic diag = op.emitOpError() << "expected " << operand.name;
     if (count > 1)
       diag << " " << number;

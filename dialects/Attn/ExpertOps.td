@@ -121,8 +121,8 @@ def Attn_ExpertsOp : Attn_TensorOp<"experts", [AttrSizedOperandSegments]> {
     out]. Without up, outputs 0 .. F-1 of gate are the gate and F .. 2F-1 are up; with
     `interleaved` the gate is the even ones and up the odd ones.
 
-    Constraints: weights and biases have static extents, E > 0, F > 0; up is
-    there or gate has an even number of outputs; biases of gate and up come
+    Constraints: weights and biases have static extents, E > 0, F > 0; the tensors of
+    an operand have one type; up is there or gate has an even number of outputs; biases of gate and up come
     together; `limit` as in `attn.glu`.
 
     Example:

@@ -19,6 +19,7 @@
 #include "Patterns.h"
 #include "Sequences.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
@@ -132,15 +133,28 @@ private:
   Value slots, counts, ends, order, places;
 };
 
-/// The tensors of one operand: one for all experts, or one for each.
-Value tensorOf(TensorEmitter &emit, ValueRange tensors, bool perExpert, Value expert,
-               int64_t number) {
-  if (perExpert)
-    return tensors[number];
-  Shape sizes = emit.shapeOf(tensors.front()), offsets(sizes.size(), emit.getIndexAttr(0));
-  offsets.front() = expert;
-  sizes.front() = emit.getIndexAttr(1);
-  return emit.extract(tensors.front(), offsets, sizes, /*dropped=*/1);
+/// What an operand has for one expert: a slice, or the tensor that a switch chooses. So weights are read where they lie.
+Value tensorOf(TensorEmitter &emit, ValueRange tensors, bool perExpert, Value expert) {
+  if (!perExpert) {
+    Shape sizes = emit.shapeOf(tensors.front()), offsets(sizes.size(), emit.getIndexAttr(0));
+    offsets.front() = expert;
+    sizes.front() = emit.getIndexAttr(1);
+    return emit.extract(tensors.front(), offsets, sizes, /*dropped=*/1);
+  }
+  if (tensors.size() == 1)
+    return tensors.front();
+  auto numbers = llvm::to_vector(llvm::seq<int64_t>(1, tensors.size()));
+  auto choice = scf::IndexSwitchOp::create(emit, TypeRange{tensors.front().getType()}, expert,
+                                           numbers, numbers.size());
+  auto yield = [&](Region &region, Value tensor) {
+    OpBuilder::InsertionGuard guard(emit);
+    emit.setInsertionPointToStart(&region.emplaceBlock());
+    scf::YieldOp::create(emit, tensor);
+  };
+  yield(choice.getDefaultRegion(), tensors.front());
+  for (auto [region, tensor] : llvm::zip_equal(choice.getCaseRegions(), tensors.drop_front()))
+    yield(region, tensor);
+  return choice.getResult(0);
 }
 
 struct ExpertsToLinalg : AttnToLinalgPattern<ExpertsOp> {
@@ -203,7 +217,7 @@ private:
     bool perExpert = op.hasTensorPerExpert();
     OpFoldResult zero = emit.getIndexAttr(0), inputs = emit.shapeOf(rows)[1];
     OpFoldResult outputs = emit.getIndexAttr(op.getOutputs(matrices.front()));
-    auto runExpert = [&](TensorEmitter &outer, Value expert, int64_t number, Value buffer) {
+    auto runExpert = [&](TensorEmitter &outer, Value expert, Value buffer) {
       return order.ifChosen(
           outer, expert, buffer,
           [&](TensorEmitter &body, Value first, Value count, Value now) -> Value {
@@ -214,10 +228,10 @@ private:
                          .getResult(0);
             else
               init = body.update(
-                  init, {{tensorOf(body, biases, perExpert, expert, number), {1}}},
+                  init, {{tensorOf(body, biases, perExpert, expert), {1}}},
                   [&](TensorEmitter &, ArrayRef<Scalar> args) { return args[0].to(compute); });
             Value mine = body.extract(rows, place, {count, inputs}, 0);
-            Value matrix = tensorOf(body, matrices, perExpert, expert, number);
+            Value matrix = tensorOf(body, matrices, perExpert, expert);
             SmallVector<unsigned> matrixDims =
                 op.getTransposed() ? SmallVector<unsigned>{2, 1} : SmallVector<unsigned>{1, 2};
             ArrayAttr maps = body.getAffineMapArrayAttr(
@@ -230,14 +244,10 @@ private:
           });
     };
     Value buffer = emit.empty({order.size(), outputs}, compute);
-    if (!perExpert)
-      return forEachStep(emit, emit.index(op.getNumExperts()), buffer,
-                         [&](TensorEmitter &body, Value expert, ValueRange now) {
-                           return SmallVector<Value>{runExpert(body, expert, 0, now[0])};
-                         })[0];
-    for (int64_t number = 0; number < op.getNumExperts(); ++number)
-      buffer = runExpert(emit, emit.index(number), number, buffer);
-    return buffer;
+    return forEachStep(emit, emit.index(op.getNumExperts()), buffer,
+                       [&](TensorEmitter &body, Value expert, ValueRange now) {
+                         return SmallVector<Value>{runExpert(body, expert, now[0])};
+                       })[0];
   }
 
   /// glu of gate and up, or of the two parts of gate.

@@ -56,14 +56,23 @@ func.func @stacked(%x: tensor<?x40xbf16>, %i: tensor<?x2xi32>, %w: tensor<?x2xf3
 
 // -----
 
+// A tensor for each expert: one loop, in which a switch chooses.
 // CHECK-LABEL: func.func @each
 // CHECK-SAME: %[[G0:[a-z0-9]*]]: tensor<40x48xf32>, %[[G1:[a-z0-9]*]]: tensor<40x48xf32>, %[[B0:[a-z0-9]*]]: tensor<48xf32>
 func.func @each(%x: tensor<3x40xf32>, %i: tensor<3x2xi32>, %w: tensor<3x2xf32>, %g0: tensor<40x48xf32>, %g1: tensor<40x48xf32>,
                 %b0: tensor<48xf32>, %b1: tensor<48xf32>, %d0: tensor<24x40xf32>, %d1: tensor<24x40xf32>) -> tensor<3x40xf32> {
   // CHECK-NOT: attn.require
-  // CHECK: linalg.generic {{.*}} ins(%[[B0]] : tensor<48xf32>)
-  // CHECK: linalg.contract {{.*}} ins(%{{.*}}, %[[G0]]
-  // CHECK: linalg.contract {{.*}} ins(%{{.*}}, %[[G1]]
+  // CHECK: scf.for %[[E:.*]] = %c0 to %c2 step %c1
+  // CHECK: %[[BIAS:.*]] = scf.index_switch %[[E]] -> tensor<48xf32>
+  // CHECK: case 1
+  // CHECK: default
+  // CHECK-NEXT: scf.yield %[[B0]]
+  // CHECK: linalg.generic {{.*}} ins(%[[BIAS]] : tensor<48xf32>)
+  // CHECK: %[[MATRIX:.*]] = scf.index_switch %[[E]] -> tensor<40x48xf32>
+  // CHECK-NEXT: case 1
+  // CHECK-NEXT: scf.yield %[[G1]]
+  // CHECK: scf.yield %[[G0]]
+  // CHECK: linalg.contract {{.*}} ins(%{{.*}}, %[[MATRIX]]
   %y = attn.experts gpt_oss %x, %i, %w gate(%g0, %g1 : tensor<40x48xf32>, tensor<40x48xf32>)
       gate_bias(%b0, %b1 : tensor<48xf32>, tensor<48xf32>) down(%d0, %d1 : tensor<24x40xf32>, tensor<24x40xf32>) {transposed, interleaved}
       : (tensor<3x40xf32>, tensor<3x2xi32>, tensor<3x2xf32>) -> tensor<3x40xf32>

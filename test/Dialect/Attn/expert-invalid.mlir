@@ -235,3 +235,14 @@ func.func @limit(%x: tensor<?x?x40xf32>, %i: tensor<?x?x2xi32>, %w: tensor<?x?x2
       : (tensor<?x?x40xf32>, tensor<?x?x2xi32>, tensor<?x?x2xf32>) -> tensor<?x?x40xf32>
   return
 }
+
+// -----
+
+func.func @two_types(%x: tensor<?x40xf32>, %i: tensor<?x2xi32>, %w: tensor<?x2xf32>, %a: tensor<24x40xf32>, %b: tensor<24x40xbf16>,
+                     %d: tensor<40x24xf32>) {
+  // expected-error @below {{'attn.experts' op expected all tensors of gate to have one type, got 'tensor<24x40xf32>' and 'tensor<24x40xbf16>'}}
+  %0 = attn.experts swiglu %x, %i, %w gate(%a, %b : tensor<24x40xf32>, tensor<24x40xbf16>) up(%a, %a : tensor<24x40xf32>, tensor<24x40xf32>)
+      down(%d, %d : tensor<40x24xf32>, tensor<40x24xf32>)
+      : (tensor<?x40xf32>, tensor<?x2xi32>, tensor<?x2xf32>) -> tensor<?x40xf32>
+  return
+}
