@@ -110,7 +110,7 @@ void buildLinalgToKernelsPipeline(OpPassManager &pm,
   addCleanup(pm);
 }
 
-void buildKernelsToLLVMPipeline(OpPassManager &pm, const KernelsToLLVMPipelineOptions &options) {
+void buildKernelsToTasksPipeline(OpPassManager &pm, const KernelsToLLVMPipelineOptions &options) {
   const CPUVariant *variant = lookupCPUVariant(options.variant);
   if (!variant)
     return pm.addPass(std::make_unique<UnknownVariantPass>(options.variant));
@@ -142,7 +142,9 @@ void buildKernelsToLLVMPipeline(OpPassManager &pm, const KernelsToLLVMPipelineOp
   EmitEntryThunksPassOptions thunks;
   thunks.variant = options.variant;
   pm.addPass(createEmitEntryThunksPass(thunks));
+}
 
+void buildTasksToLLVMPipeline(OpPassManager &pm) {
   pm.addPass(memref::createExpandStridedMetadataPass());
   pm.addPass(createLowerAffinePass());
   arith::ArithExpandOpsPassOptions expand;
@@ -154,8 +156,13 @@ void buildKernelsToLLVMPipeline(OpPassManager &pm, const KernelsToLLVMPipelineOp
   pm.addPass(createConvertMathToLLVMPass());
   pm.addPass(createConvertMathToLibmPass());
   pm.addPass(createConvertToLLVMPass());
+  // LLVM cleans up what is left.
   pm.addPass(createReconcileUnrealizedCastsPass());
-  addCleanup(pm);
+}
+
+void buildKernelsToLLVMPipeline(OpPassManager &pm, const KernelsToLLVMPipelineOptions &options) {
+  buildKernelsToTasksPipeline(pm, options);
+  buildTasksToLLVMPipeline(pm);
 }
 
 void registerHeddlePipelines() {

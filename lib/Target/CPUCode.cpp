@@ -1,12 +1,16 @@
 //===- CPUCode.cpp - a module's code for CPUs -----------------------------===//
 
+#include "SharedFunctions.h"
 #include "TargetCode.h"
 
 #include "heddle/Dialect/Tile/Tile.h"
 #include "heddle/Runtime/ModuleRuntime.h"
+#include "heddle/Transforms/EntryAttributes.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/IR/LinalgInterfaces.h"
+
+#include <atomic>
 
 using namespace mlir;
 
@@ -66,8 +70,16 @@ public:
       code.variant = variant;
       code.kernels = module->clone();
     }
+    auto entries = getEntries(*module);
+    sharedPrefix = entries.empty() ? "module" : entries.front().getName().str();
+    waiting = codes.size();
     for (VariantCode &code : codes)
-      pool.async([&] { code.result = compile(code); });
+      pool.async([&] {
+        code.result = lowerToTasks(code);
+        // The last one sees the functions of all.
+        if (--waiting == 0)
+          compileVariants(pool);
+      });
   }
 
   LogicalResult finish() override {
@@ -96,13 +108,29 @@ public:
   }
 
 private:
+  LogicalResult lowerToTasks(VariantCode &code) {
+    return steps.runPasses(*code.kernels, "kernels-to-tasks-" + code.name, code.phases,
+                           [&](OpPassManager &passes) {
+                             KernelsToLLVMPipelineOptions pipeline;
+                             pipeline.variant = code.name;
+                             buildKernelsToTasksPipeline(passes, pipeline);
+                           });
+  }
+
+  void compileVariants(llvm::ThreadPoolInterface &pool) {
+    if (llvm::any_of(codes, [](const VariantCode &code) { return failed(code.result); }))
+      return;
+    SmallVector<VariantModule> modules;
+    for (VariantCode &code : codes)
+      modules.push_back({code.variant, *code.kernels});
+    shareFunctions(modules, sharedPrefix);
+    for (VariantCode &code : codes)
+      pool.async([&] { code.result = compile(code); });
+  }
+
   LogicalResult compile(VariantCode &code) {
-    if (failed(steps.runPasses(*code.kernels, "kernels-to-llvm-" + code.name, code.phases,
-                               [&](OpPassManager &passes) {
-                                 KernelsToLLVMPipelineOptions pipeline;
-                                 pipeline.variant = code.name;
-                                 buildKernelsToLLVMPipeline(passes, pipeline);
-                               })))
+    if (failed(steps.runPasses(*code.kernels, "tasks-to-llvm-" + code.name, code.phases,
+                               [](OpPassManager &passes) { buildTasksToLLVMPipeline(passes); })))
       return failure();
     code.module = translateToLLVM(*code.kernels, *code.context, *code.variant);
     code.kernels = nullptr;
@@ -115,6 +143,8 @@ private:
 
   SmallVector<const CPUVariant *> variants;
   std::vector<VariantCode> codes;
+  std::string sharedPrefix;
+  std::atomic<size_t> waiting;
 };
 
 } // namespace

@@ -77,7 +77,10 @@ llvm::Error optimize(llvm::Module &module, const CPUVariant &variant, int level)
   tuning.LoopVectorization = level >= 2;
   tuning.SLPVectorization = level >= 3;
   tuning.LoopUnrolling = level >= 3;
-  runOptimizer(module, **machine, tuning, level);
+  if (level == 2)
+    runLoopOptimizer(module, **machine, tuning);
+  else
+    runOptimizer(module, **machine, tuning, level);
   return llvm::Error::success();
 }
 

@@ -22,6 +22,9 @@
 #include "llvm/Support/WithColor.h"
 
 #include <chrono>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 namespace cl = llvm::cl;
 using heddle::EmitKind;
@@ -326,7 +329,17 @@ static mlir::LogicalResult printAboutFile(mlir::Diagnostic &diagnostic) {
   return mlir::success();
 }
 
+/// Passes make and drop millions of small objects on several threads: memory that is free stays with the process.
+static void keepMemory() {
+#ifdef __GLIBC__
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
+  mallopt(M_MMAP_THRESHOLD, 1 << 30);
+  mallopt(M_TOP_PAD, 32 << 20);
+#endif
+}
+
 int main(int argc, char **argv) {
+  keepMemory();
   llvm::InitLLVM init(argc, argv);
   adoptTimePasses();
   cl::HideUnrelatedOptions(category);

@@ -109,6 +109,11 @@ void buildLinalgToKernelsPipeline(mlir::OpPassManager &pm,
 void buildKernelsToLLVMPipeline(mlir::OpPassManager &pm,
                                 const KernelsToLLVMPipelineOptions &options);
 
+/// Its two halves: up to where functions of several variants can be compared, and what is then the same for all of them.
+void buildKernelsToTasksPipeline(mlir::OpPassManager &pm,
+                                 const KernelsToLLVMPipelineOptions &options);
+void buildTasksToLLVMPipeline(mlir::OpPassManager &pm);
+
 /// Tile kernels to nested modules in the LLVM and NVVM dialects, launches of them to tile_nv.launch.
 void buildTileToNVVMPipeline(mlir::OpPassManager &pm, const TileToNVVMPipelineOptions &options);
 
