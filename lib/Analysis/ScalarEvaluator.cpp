@@ -206,6 +206,12 @@ Extent ScalarEvaluator::definedExtent(Operation *op, unsigned dim) {
   };
   return llvm::TypeSwitch<Operation *, Extent>(op)
       .Case([&](memref::CastOp cast) { return extent(cast.getSource(), dim); })
+      .Case([&](arith::SelectOp choice) -> Extent {
+        Extent condition = evaluate(choice.getCondition());
+        if (!condition)
+          return std::nullopt;
+        return extent(*condition ? choice.getTrueValue() : choice.getFalseValue(), dim);
+      })
       .Case([&](memref::SubViewOp view) -> Extent {
         llvm::SmallBitVector dropped = view.getDroppedDims();
         for (auto [i, size] : llvm::enumerate(view.getMixedSizes()))

@@ -10,6 +10,8 @@
 //   acc_i = acc_i / sqrt(q / D + eps)
 //   outputs = f(acc_0, acc_1, ...)                 bias, rotation, activation, residual, append: TileEvaluator
 //
+// Segments whose sums differ in the weights alone share the code up to the outputs.
+//
 // The factor of a row in a norm is taken out of the sum like this, so that x is read once. Then x w is rounded to the type of the
 // factors before it is scaled, which is as exact as the rounding of the norm itself where exponents have 8 bits. f16 could overflow or
 // vanish there, so for it q is summed up in a loop of its own before, and a = x w / sqrt(q / D + eps).
@@ -57,15 +59,19 @@ private:
   }
 
   void noteProducts();
-  void emitSegments(unsigned first, Index column);
-  void emitSegment(unsigned number, Index column);
+  bool haveEqualSums() const;
+  Index selectWeights(Index column);
+  void forSegments(unsigned first, Index column, function_ref<void(unsigned, Index)> emitSegment);
+  SmallVector<Tile> sums(unsigned segment, Index column);
+  void finish(unsigned segment, ArrayRef<Tile> sums, Index column);
   SmallVector<Value> walk(TileEvaluator &blocks, unsigned segment, ValueRange inits,
                           function_ref<SmallVector<Value>(Index, ValueRange)> body);
   Tile factorOfRows(Tile squares);
   Tile squaresOf(TileEvaluator &blocks, Index k);
   Tile factorTile(TileEvaluator &blocks, unsigned segment, Index k);
   tile::DotPrecision precisionOf(const WeightProduct &product) const;
-  Tile weightTile(const WeightProduct &product, unsigned segment, Index column, Index k);
+  void noteWeights(const WeightProduct &product, unsigned segment);
+  Tile weightTile(unsigned segment, unsigned product, Index column, Index k);
   void storeOutputs(TileEvaluator &blocks, unsigned segment, Index column);
 
   /// The program's rows, then `last`.
@@ -88,6 +94,7 @@ private:
   int64_t rows = 128;
   Placement rowPlaces;
   llvm::DenseMap<Value, std::pair<Value, Value>> outputs; ///< init and argument of each
+  SmallVector<Value> selectedWeights; ///< of each product, where segments share their sums
   std::optional<Index> depth;
 };
 
@@ -120,7 +127,15 @@ void ProjectionKernel::run(ArrayRef<Value> inits) {
   depth = ShapedType::isDynamic(product.depth())
               ? emit.dim(kernel.input(product.rhs()), product.isTransposed ? 1 : 0)
               : emit.index(product.depth());
-  emitSegments(0, program[1]);
+  if (haveEqualSums()) {
+    SmallVector<Tile> shared = sums(0, selectWeights(program[1]));
+    forSegments(0, program[1],
+                [&](unsigned segment, Index column) { finish(segment, shared, column); });
+  } else {
+    forSegments(0, program[1], [&](unsigned segment, Index column) {
+      finish(segment, sums(segment, column), column);
+    });
+  }
   noteProducts();
 }
 
@@ -136,8 +151,10 @@ void ProjectionKernel::noteProducts() {
     }
 }
 
+/// Calls `emitSegment` with each segment in a branch of its own, and with the program's block of its columns:
 /// if column < blocks of the first segment: it; else the others, with what is left of column.
-void ProjectionKernel::emitSegments(unsigned first, Index column) {
+void ProjectionKernel::forSegments(unsigned first, Index column,
+                                   function_ref<void(unsigned, Index)> emitSegment) {
   if (first + 1 == forms.size())
     return emitSegment(first, column);
   Index blocks = emit.index(columnBlocks(first));
@@ -146,7 +163,50 @@ void ProjectionKernel::emitSegments(unsigned first, Index column) {
   emit.setInsertionPointToStart(branch.thenBlock());
   emitSegment(first, column);
   emit.setInsertionPointToStart(branch.elseBlock());
-  emitSegments(first + 1, column - blocks);
+  forSegments(first + 1, column - blocks, emitSegment);
+}
+
+/// Whether the sums of all segments are one loop in which only the weights differ, such as those of queries, keys and values. It is
+/// emitted once then, which makes the kernel's code smaller.
+bool ProjectionKernel::haveEqualSums() const {
+  auto loopOf = [&](unsigned number) {
+    const ProjectionSegment &segment = plan.segments[number];
+    const ProjectionForm &form = forms[number];
+    return std::tuple(segment.headDim, segment.products.size(), form.columns, form.depth);
+  };
+  const ProjectionSegment &first = plan.segments.front();
+  for (auto [number, segment] : llvm::enumerate(plan.segments)) {
+    if (!segment.headDim || loopOf(number) != loopOf(0))
+      return false;
+    for (auto [a, b] : llvm::zip_equal(first.products, segment.products))
+      if (a.isTransposed != b.isTransposed || a.factorType() != b.factorType() ||
+          tile::getKernelArgumentType(a.rhs().getType()) !=
+              tile::getKernelArgumentType(b.rhs().getType()))
+        return false;
+  }
+  return plan.segments.size() > 1;
+}
+
+/// Fills `selectedWeights` with those of the program's segment, and returns its block of columns there.
+Index ProjectionKernel::selectWeights(Index column) {
+  Index start = emit.index(0), inSegment = column;
+  for (auto [number, segment] : llvm::enumerate(plan.segments)) {
+    Value isEarlier = number ? less(column, start) : Value();
+    for (auto [i, product] : llvm::enumerate(segment.products)) {
+      Value memref = kernel.input(product.rhs());
+      if (isEarlier)
+        selectedWeights[i] =
+            arith::SelectOp::create(emit, isEarlier, selectedWeights[i], memref).getResult();
+      else
+        selectedWeights.push_back(memref);
+      noteWeights(product, number);
+    }
+    if (isEarlier)
+      inSegment = emit.index(
+          arith::SelectOp::create(emit, isEarlier, inSegment, Value(column - start)).getResult());
+    start = start + columnBlocks(number);
+  }
+  return inSegment;
 }
 
 SmallVector<Value>
@@ -192,13 +252,20 @@ tile::DotPrecision ProjectionKernel::precisionOf(const WeightProduct &product) c
   return isNarrow && precision == tile::DotPrecision::TF32x3 ? tile::DotPrecision::TF32 : precision;
 }
 
+void ProjectionKernel::noteWeights(const WeightProduct &product, unsigned segment) {
+  Place depthPlace{PlaceKind::Row, emit.index(0), depthLoop()};
+  Placement at{depthPlace, depthPlace};
+  at[product.isTransposed ? 0 : 1].loop = columnLoop(segment);
+  kernel.noteLoops(product.rhs(), at);
+}
+
 /// A block of the right factor: the program's columns of weights at k.
-Tile ProjectionKernel::weightTile(const WeightProduct &product, unsigned number, Index column,
-                                  Index k) {
+Tile ProjectionKernel::weightTile(unsigned number, unsigned index, Index column, Index k) {
   const ProjectionSegment &segment = plan.segments[number];
+  const WeightProduct &product = segment.products[index];
   const ProjectionForm &form = forms[number];
-  Value weights = product.rhs(), memref = kernel.input(weights);
-  auto type = cast<RankedTensorType>(weights.getType());
+  Value memref = selectedWeights.empty() ? kernel.input(product.rhs()) : selectedWeights[index];
+  auto type = cast<RankedTensorType>(product.rhs().getType());
   int64_t columnDim = product.isTransposed ? 0 : 1;
   Index first = column * form.columns;
   if (segment.headDim) {
@@ -216,19 +283,19 @@ Tile ProjectionKernel::weightTile(const WeightProduct &product, unsigned number,
     type = RankedTensorType::get(shape, type.getElementType());
     first = emit.index(0);
   }
-  Placement at{{PlaceKind::Row, k, depthLoop()}, {PlaceKind::Row, k, depthLoop()}};
-  at[columnDim] = {PlaceKind::Column, first, columnLoop(number)};
-  kernel.noteLoops(weights, at);
+  if (selectedWeights.empty())
+    noteWeights(product, number);
   // Rows and columns of the tile are those of the tensor.
-  at[0].kind = PlaceKind::Row;
-  at[1].kind = PlaceKind::Column;
+  Placement at{{PlaceKind::Row, k}, {PlaceKind::Column, k}};
+  at[columnDim].at = first;
   BlockShape shape = product.isTransposed ? BlockShape{form.columns, form.depth}
                                           : BlockShape{form.depth, form.columns};
   Part part = loadBlock(emit, memref, type, at, shape, /*padded=*/!fitsWhole(type, at, shape));
   return emit.tile(part.value).to(product.factorType());
 }
 
-void ProjectionKernel::emitSegment(unsigned number, Index column) {
+/// The sums of a segment's products, times the factors of a norm.
+SmallVector<Tile> ProjectionKernel::sums(unsigned number, Index column) {
   const ProjectionSegment &segment = plan.segments[number];
   const ProjectionForm &form = forms[number];
   TileEvaluator prologue(kernel, group, {rows, form.depth});
@@ -249,12 +316,11 @@ void ProjectionKernel::emitSegment(unsigned number, Index column) {
   SmallVector<Value> inits(products, emit.filled({rows, form.columns}, 0.0));
   if (isScaledLast)
     inits.push_back(emit.filled(rows, 0.0));
-  SmallVector<Value> sums = walk(prologue, number, inits, [&](Index k, ValueRange carried) {
+  SmallVector<Value> carried = walk(prologue, number, inits, [&](Index k, ValueRange carried) {
     SmallVector<Value> after;
     Tile a = factorTile(prologue, number, k);
-    for (auto [product, acc] : llvm::zip(segment.products, carried)) {
-      Tile b = weightTile(product, number, column, k);
-      Tile sum = emit.tile(acc);
+    for (auto [i, product] : llvm::enumerate(segment.products)) {
+      Tile b = weightTile(number, i, column, k), sum = emit.tile(carried[i]);
       after.push_back(product.isTransposed ? emit.dotTransposed(a, b, sum, precisionOf(product))
                                            : emit.dot(a, b, sum, precisionOf(product)));
     }
@@ -263,14 +329,25 @@ void ProjectionKernel::emitSegment(unsigned number, Index column) {
     return after;
   });
 
-  TileEvaluator epilogue(kernel, group, {rows, form.columns});
-  epilogue.hasAlignedColumns = !segment.headDim || segment.headDim == form.columns;
-  for (auto [product, sum] : llvm::zip(segment.products, sums)) {
+  SmallVector<Tile> sums;
+  for (Value sum : ArrayRef(carried).take_front(products)) {
     Tile acc = emit.tile(sum);
     if (isScaledLast)
-      acc = acc * emit.repeatColumn(factorOfRows(emit.tile(sums.back())), form.columns);
+      acc = acc * emit.repeatColumn(factorOfRows(emit.tile(carried.back())), form.columns);
+    sums.push_back(acc);
+  }
+  return sums;
+}
+
+/// Computes a segment's outputs from its sums.
+void ProjectionKernel::finish(unsigned number, ArrayRef<Tile> sums, Index column) {
+  const ProjectionSegment &segment = plan.segments[number];
+  const ProjectionForm &form = forms[number];
+  TileEvaluator epilogue(kernel, group, {rows, form.columns});
+  epilogue.hasAlignedColumns = !segment.headDim || segment.headDim == form.columns;
+  for (auto [product, sum] : llvm::zip_equal(segment.products, sums)) {
     Type element = getElementTypeOrSelf(product.result().getType());
-    epilogue.bind(product.result(), {acc.to(element), true, true});
+    epilogue.bind(product.result(), {sum.to(element), true, true});
   }
   storeOutputs(epilogue, number, column);
 }

@@ -21,11 +21,12 @@ namespace heddle {
 /// The largest power of two that divides `bytes`, at most 16.
 static int64_t powerOfTwoPart(int64_t bytes) { return std::min<int64_t>(16, bytes & -bytes); }
 
-/// Calls `visit` with each view made of a memref, subviews and casts of it.
+/// Calls `visit` with each view made of a memref, subviews and casts of it, and what is selected of it and others.
 static void forEachView(Value memory, function_ref<void(Operation *, Value)> visit) {
   for (OpOperand &use : memory.getUses()) {
     Operation *user = use.getOwner();
-    if (isa<memref::SubViewOp, memref::CastOp>(user) && use.getOperandNumber() == 0)
+    bool isPart = isa<memref::SubViewOp, memref::CastOp>(user) && use.getOperandNumber() == 0;
+    if (isPart || isa<arith::SelectOp>(user))
       forEachView(user->getResult(0), visit);
     else if (isa<tile::ViewOp, tile::GatherViewOp>(user) && use.getOperandNumber() == 0)
       visit(user, memory);

@@ -49,6 +49,9 @@ LogicalResult KernelLowering::lowerOp(Operation *op) {
       .Case([&](memref::CastOp op) { return lowerMemoryCast(op); })
       .Case([&](memref::DimOp op) { return lowerMemoryDim(op); })
       .Case([&](memref::LoadOp op) { return lowerScalarLoad(op); })
+      .Case([&](arith::SelectOp op) {
+        return isa<MemRefType>(op.getType()) ? lowerMemorySelect(op) : lowerElementwise(op);
+      })
       .Case([&](tile::LoadOp op) { return lowerLoad(op); })
       .Case([&](tile::StoreOp op) { return lowerStore(op); })
       .Case([&](tile::GatherOp op) { return lowerGather(op); })

@@ -207,6 +207,7 @@ private:
   mlir::FailureOr<GlobalMemory> memoryOf(mlir::Operation *op, mlir::Value memref);
   mlir::LogicalResult lowerMemoryCast(mlir::memref::CastOp op);
   mlir::LogicalResult lowerMemoryDim(mlir::memref::DimOp op);
+  mlir::LogicalResult lowerMemorySelect(mlir::arith::SelectOp op);
   mlir::LogicalResult lowerSubview(mlir::memref::SubViewOp op);
   void cutDimensions(GlobalView &view, const GlobalMemory &source, mlir::ValueRange indices,
                      llvm::ArrayRef<int64_t> keptDims, llvm::ArrayRef<int64_t> tableDims);

@@ -100,6 +100,8 @@ static bool isCheap(Operation *op) {
   if (isa<tile::ViewOp, tile::GatherViewOp, tile::ExtentOp, tile::ProgramIdOp, memref::SubViewOp,
           memref::CastOp, memref::DimOp>(op))
     return true;
+  if (isa<arith::SelectOp>(op) && isa<MemRefType>(op->getResult(0).getType()))
+    return true;
   return isa_and_present<arith::ArithDialect>(op->getDialect()) && op->getNumResults() == 1 &&
          op->getResult(0).getType().isIntOrIndex();
 }

@@ -160,6 +160,27 @@ LogicalResult KernelLowering::lowerMemoryCast(memref::CastOp op) {
   return success();
 }
 
+LogicalResult KernelLowering::lowerMemorySelect(arith::SelectOp op) {
+  FailureOr<GlobalMemory> yes = memoryOf(op, op.getTrueValue());
+  FailureOr<GlobalMemory> no = memoryOf(op, op.getFalseValue());
+  if (failed(yes) || failed(no))
+    return failure();
+  Value condition = scalar(op.getCondition());
+  auto choose = [&](Value a, Value b) -> Value {
+    std::optional<int64_t> constant = constantOf(a);
+    bool isSame = a == b || (constant && constant == constantOf(b));
+    return isSame ? a : arith::SelectOp::create(this->b, condition, a, b);
+  };
+  GlobalMemory result{
+      choose(yes->pointer, no->pointer), {}, {}, std::min(yes->alignment, no->alignment)};
+  for (auto [a, b] : llvm::zip_equal(yes->extents, no->extents))
+    result.extents.push_back(choose(a, b));
+  for (auto [a, b] : llvm::zip_equal(yes->strides, no->strides))
+    result.strides.push_back(choose(a, b));
+  mapMemory(op, result);
+  return success();
+}
+
 LogicalResult KernelLowering::lowerMemoryDim(memref::DimOp op) {
   FailureOr<GlobalMemory> source = memoryOf(op, op.getSource());
   std::optional<int64_t> dim = op.getConstantIndex();

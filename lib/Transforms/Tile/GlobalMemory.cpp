@@ -4,32 +4,38 @@
 
 #include "heddle/Dialect/TileNV/TileNV.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 
 using namespace mlir;
 using namespace heddle;
 
-static Value rootOf(Value value) {
+/// The memrefs that `value` is a part of: several where one is selected.
+static void addRoots(Value value, MemoryRoots &roots) {
   while (Operation *op = value.getDefiningOp()) {
-    if (auto view = dyn_cast<tile::ViewOp>(op))
+    if (auto view = dyn_cast<tile::ViewOp>(op)) {
       value = view.getSource();
-    else if (auto view = dyn_cast<tile::GatherViewOp>(op))
+    } else if (auto view = dyn_cast<tile::GatherViewOp>(op)) {
       value = view.getSource();
-    else if (auto view = dyn_cast<ViewLikeOpInterface>(op))
+    } else if (auto view = dyn_cast<ViewLikeOpInterface>(op)) {
       value = view.getViewSource();
-    else
+    } else if (auto choice = dyn_cast<arith::SelectOp>(op)) {
+      addRoots(choice.getTrueValue(), roots);
+      value = choice.getFalseValue();
+    } else {
       break;
+    }
   }
-  return value;
+  roots.insert(value);
 }
 
 void heddle::addReads(Value view, MemoryRoots &roots) {
-  roots.insert(rootOf(view));
+  addRoots(view, roots);
   while (Operation *op = view.getDefiningOp()) {
     auto gather = dyn_cast<tile::GatherViewOp>(op);
     if (!gather)
       return;
-    roots.insert(rootOf(gather.getTable()));
+    addRoots(gather.getTable(), roots);
     view = gather.getSource();
   }
 }
@@ -50,7 +56,7 @@ bool heddle::addWrites(Operation *op, MemoryRoots &roots) {
                   continue;
                 if (!effect.getValue())
                   return WalkResult::interrupt();
-                roots.insert(rootOf(effect.getValue()));
+                addRoots(effect.getValue(), roots);
               }
               return WalkResult::advance();
             }).wasInterrupted();

@@ -1,4 +1,5 @@
-// Keys and values go from the products into the caches: three segments of one grid, and a store that ends with the last new row.
+// Keys and values go from the products into the caches: two segments of one grid, whose products are one loop over the weights of either,
+// and a store that ends with the last new row.
 // RUN: heddle-opt %s --attn-form-kernels --attn-to-tile=chip=sm_80 --canonicalize --cse --split-input-file | FileCheck %s
 
 #rows = affine_map<(b, i, n, k) -> (b, i, k)>
@@ -9,15 +10,22 @@
 // CHECK-LABEL: func.func @prompt
 // CHECK: attn.require %{{.*}}, "kv_append: {0} new rows are more than the cache's capacity of {1}"
 // CHECK: attn.require_range %arg3 in [%c0, %{{.*}}], "start"
-// CHECK: %[[RESULTS:.*]]:2 = tile.dispatch @projection grid({{.*}}) ins(%arg0, %arg1, %arg3, %arg2 : {{.*}}) outs(%arg4, %arg5 : {{.*}})
+// CHECK: %[[RESULTS:.*]]:2 = tile.dispatch @projection grid({{.*}}) ins(%arg0, %arg1, %arg2, %arg3 : {{.*}}) outs(%arg4, %arg5 : {{.*}})
 // CHECK: return %[[RESULTS]]#0, %[[RESULTS]]#1
 
-// CHECK: tile.kernel private @projection
+// CHECK: tile.kernel private @projection(%{{[a-z0-9]*}}: {{[^%]*}}%[[KEY_WEIGHTS:[a-z0-9]*]]: {{[^%]*}}%[[VALUE_WEIGHTS:[a-z0-9]*]]: memref<?x?xf16
 // CHECK-SAME: %[[KEYS:[a-z0-9]*]]: memref<?x?x?x?xf16, strided<[?, ?, ?, 1], offset: ?>>, %[[VALUES:[a-z0-9]*]]: memref<?x?x?x?xf16
 // CHECK: %[[COLUMN:.*]] = arith.remui %{{.*}}, %c4
 // CHECK: %[[IS_KEY:.*]] = arith.cmpi slt, %[[COLUMN]], %c2
-// CHECK: scf.if %[[IS_KEY]] {
+// CHECK: %[[WEIGHTS:.*]] = arith.select %[[IS_KEY]], %[[KEY_WEIGHTS]], %[[VALUE_WEIGHTS]] : memref
+// CHECK: %[[VALUE_COLUMN:.*]] = arith.subi %[[COLUMN]], %c2
+// CHECK: %[[HEAD:.*]] = arith.select %[[IS_KEY]], %[[COLUMN]], %[[VALUE_COLUMN]] : index
+// CHECK: %[[OFFSET:.*]] = arith.muli %[[HEAD]], %c16
+// CHECK: memref.subview %[[WEIGHTS]][%[[OFFSET]], 0] [16, 64]
+// CHECK: scf.for
 // CHECK:   tile.dot
+// CHECK-NOT: tile.dot
+// CHECK: scf.if %[[IS_KEY]] {
 // CHECK:   %[[START:.*]] = memref.load %{{.*}}[%[[SEQUENCE:.*]]] : memref<?xi32
 // CHECK:   %[[AT:.*]] = arith.index_cast %[[START]]
 // CHECK:   %[[FIRST:.*]] = arith.maxsi %[[AT]], %c0
@@ -29,8 +37,8 @@
 // CHECK:   memref.subview %[[KEYS]][%[[SEQUENCE]], %[[FIRST]], %[[COLUMN]], 0] [1, %[[ROWS]], 1, 16]
 // CHECK:   tile.store %{{.*}}, %{{.*}}[%{{.*}}, %c0] : tensor<128x16xf16>, !tile.view<?x16xf16>
 // CHECK: } else {
-// CHECK:   tile.dot
-// CHECK:   memref.subview %[[VALUES]]
+// CHECK-NOT: tile.dot
+// CHECK:   memref.subview %[[VALUES]][%{{.*}}, %{{.*}}, %[[VALUE_COLUMN]], 0]
 // CHECK:   tile.store
 func.func @prompt(%x: tensor<?x?x64xf16>, %wk: tensor<32x64xf16>, %wv: tensor<32x64xf16>, %start: tensor<?xi32>,
                   %keys: tensor<?x?x2x16xf16>, %values: tensor<?x?x2x16xf16>) -> (tensor<?x?x2x16xf16>, tensor<?x?x2x16xf16>) {

@@ -140,3 +140,25 @@ tile.kernel @gathered(%x: memref<?x?xf32>, %row: index, %y: memref<128xf32>) con
   tile.store %t, %to[%c0] : tensor<128xf32, #quads>, !tile.view<128xf32>
   tile.return
 }
+
+// -----
+
+// One of two memrefs: its pointer, extents and strides, but for those that both have. Both are asked to be aligned for the vectors.
+// CHECK: tile_nv.alignments = array<i32: 16, 16, 0, 16>
+// CHECK-LABEL: llvm.func @selected
+// CHECK-DAG: arith.select %{{.*}}, %{{.*}}, %{{.*}} : !llvm.ptr<1>
+// CHECK-DAG: arith.select %{{.*}}, %{{.*}}, %{{.*}} : i64
+// CHECK: llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xf32>
+#quads = #tile.layout<8x32, register = [(0, 1), (0, 2), (0, 16)], lane = [(0, 4), (0, 8), (1, 0), (2, 0), (4, 0)]>
+!rows = memref<?x32xf32, strided<[?, 1], offset: ?>>
+tile.kernel @selected(%x: !rows, %y: !rows, %first: i1, %z: memref<8x32xf32>) config <block = [8], warps = 1> {
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  %source = arith.select %first, %x, %y : !rows
+  %part = memref.subview %source[%c8, 0] [8, 32] [1, 1] : !rows to memref<8x32xf32, strided<[?, 1], offset: ?>>
+  %view = tile.view %part[:, :] : memref<8x32xf32, strided<[?, 1], offset: ?>> -> !tile.view<8x32xf32>
+  %to = tile.view %z[:, :] : memref<8x32xf32> -> !tile.view<8x32xf32>
+  %t = tile.load %view[%c0, %c0] : !tile.view<8x32xf32> -> tensor<8x32xf32, #quads>
+  tile.store %t, %to[%c0, %c0] : tensor<8x32xf32, #quads>, !tile.view<8x32xf32>
+  tile.return
+}

@@ -217,3 +217,24 @@ tile.kernel @through_global_memory(%x: memref<32x32xf32>, %y: memref<32x32xf32>)
   tile.store %b, %yv[%c0, %c0] : tensor<32x32xf32, #columns>, !tile.view<32x32xf32>
   tile.return
 }
+
+// -----
+
+// A memref that is selected is each of those that it may be.
+#rows = #tile.layout<32x32, register = [(0, 1), (0, 2), (0, 4)], lane = [(0, 8), (0, 16), (1, 0), (2, 0), (4, 0)], warp = [(8, 0), (16, 0)]>
+
+// CHECK-LABEL: tile.kernel @selected_memory
+// CHECK: tile.load
+// CHECK-NEXT: tile_nv.barrier
+// CHECK-NEXT: tile.store
+// CHECK-NEXT: tile_nv.barrier
+// CHECK-NEXT: tile.return
+tile.kernel @selected_memory(%x: memref<32x32xf32>, %y: memref<32x32xf32>, %first: i1) config <block = [32, 32], warps = 4> {
+  %c0 = arith.constant 0 : index
+  %from = arith.select %first, %x, %y : memref<32x32xf32>
+  %xv = tile.view %from[:, :] : memref<32x32xf32> -> !tile.view<32x32xf32>
+  %yv = tile.view %y[:, :] : memref<32x32xf32> -> !tile.view<32x32xf32>
+  %a = tile.load %xv[%c0, %c0] : !tile.view<32x32xf32> -> tensor<32x32xf32, #rows>
+  tile.store %a, %yv[%c0, %c0] : tensor<32x32xf32, #rows>, !tile.view<32x32xf32>
+  tile.return
+}
