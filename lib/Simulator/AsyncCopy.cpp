@@ -37,6 +37,8 @@ extern "C" void heddle_sim_cp_async(heddle_sim_thread *self, uint32_t op, uint32
         locate(*self, {AccessKind::Read, HEDDLE_SIM_GLOBAL, source, sourceSize, op, 0, copySize});
   if (!to.host || (sourceSize && !from.host))
     return;
+  if (sourceSize)
+    followGlobal(*self, {AccessKind::Read, HEDDLE_SIM_GLOBAL, source, sourceSize, op, 0, copySize});
 
   if (cta.hasShadow() && cta.checks(HEDDLE_SIM_CHECK_ASYNC)) {
     Conflict conflict = cta.shadow.startCopy(destination - cta.state->config.shared_base, copySize,

@@ -78,7 +78,9 @@ static uint64_t perform(Thread &self, const AccessInfo &access, Effect effect) {
   if (!located.host)
     return 0;
   bool isShared = access.space == HEDDLE_SIM_SHARED;
-  if (isShared && self.cta->hasShadow())
+  if (!isShared)
+    followGlobal(self, access);
+  else if (self.cta->hasShadow())
     self.cta->follow(self, AccessKind::Atomic, uint32_t(access.address), access.size, false,
                      access.op, access.newValue);
   Outcome outcome = effect(located.host);

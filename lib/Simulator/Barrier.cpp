@@ -120,8 +120,10 @@ void CTA::completeIfAllCame(uint32_t index) {
 
   // Clocks need not tell what a new epoch does.
   bool everybody = uint32_t(__builtin_popcount(barrier.waiting)) == liveWarps;
-  if (everybody)
+  if (everybody) {
     shadow.nextEpoch();
+    ++epoch;
+  }
   barrier.active = false;
   for (uint32_t rest = barrier.waiting; rest; rest &= rest - 1) {
     Warp &warp = warps[uint32_t(__builtin_ctz(rest))];

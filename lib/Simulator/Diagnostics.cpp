@@ -1,6 +1,6 @@
 //===- Diagnostics.cpp - texts of reports ---------------------------------===//
 
-#include "Machine.h"
+#include "Memory.h"
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
@@ -33,6 +33,10 @@ static std::string clause(const char *noun, uint32_t set, const char *oneDoes, c
   }
   bool single = (set & (set - 1)) == 0;
   return std::string(noun) + (single ? " " : "s ") + text + " " + (single ? oneDoes : manyDo);
+}
+
+static const char *verbFor(AccessKind kind) {
+  return kind == AccessKind::Read ? "reads " : kind == AccessKind::Write ? "writes " : "updates ";
 }
 
 static uint32_t lowest(uint32_t set) { return uint32_t(__builtin_ctz(set)); }
@@ -116,10 +120,8 @@ void CTA::reportConflict(const Conflict &conflict, Thread &self, AccessKind kind
     data.other_op = conflict.op;
   }
   report(std::move(defect), &self, [&] {
-    const char *verb = kind == AccessKind::Read    ? "reads "
-                       : kind == AccessKind::Write ? "writes "
-                                                   : "updates ";
-    std::string text = verb + plural(size, "byte") + " at shared address " + hex(address) + ", ";
+    std::string text =
+        verbFor(kind) + plural(size, "byte") + " at shared address " + hex(address) + ", ";
     std::string where =
         conflict.address + state->config.shared_base == address
             ? "which "
@@ -134,6 +136,56 @@ void CTA::reportConflict(const Conflict &conflict, Thread &self, AccessKind kind
       return text + where + "was " + (conflict.earlierIsWrite ? "written" : "read") + " by " +
              nameThread(other) + " at " + nameOp(conflict.op) + " with no barrier in between";
     }
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Global memory
+//===----------------------------------------------------------------------===//
+
+void CTA::followGlobal(Thread &self, const AccessInfo &access) {
+  const GlobalBuffers::Range &range = state->buffers.at(self.bufferHint);
+  if (!range.holds(access.address, access.size) || state->fenced.load(std::memory_order_relaxed))
+    return;
+  uint64_t offset = access.address - range.begin;
+  const Warp &warp = *self.warp;
+  GlobalActor actor = {uint32_t(linearIndex + 1),
+                       epoch,
+                       warp.clock.time(self.lane),
+                       access.op,
+                       uint16_t(warp.index),
+                       uint16_t(self.lane),
+                       access.kind == AccessKind::Atomic};
+  GlobalConflict conflict = state->globalShadows[self.bufferHint]->access(
+      access.kind, offset, access.size, actor, warp.clock);
+  const GlobalActor &other = conflict.other;
+  if (!other.cta)
+    return;
+  uint32_t thread = other.warp * 32u + other.lane;
+  Report defect = makeReport(HEDDLE_SIM_RACE);
+  heddle_sim_report &data = defect.data;
+  data.space = HEDDLE_SIM_GLOBAL;
+  data.op = access.op;
+  data.address = access.address;
+  data.size = access.size;
+  std::memcpy(&data.value, reinterpret_cast<const void *>(uintptr_t(access.address)),
+              std::min(access.size, 8u));
+  data.new_value = access.newValue;
+  data.other_thread = thread;
+  data.other_op = other.op;
+  report(std::move(defect), &self, [&] {
+    std::string text = verbFor(access.kind) + plural(access.size, "byte") + " at byte " +
+                       std::to_string(offset) + " of '" + range.name + "', which " +
+                       (access.size > 1 ? "were " : "was ") +
+                       (conflict.earlierIsWrite ? "written" : "read") + " by " + nameThread(thread);
+    if (other.cta == actor.cta)
+      return text + " at " + nameOp(other.op) + " with no barrier in between";
+    uint64_t index = other.cta - 1;
+    const uint32_t *grid = state->config.grid;
+    return text + " of CTA (" + std::to_string(index % grid[0]) + ", " +
+           std::to_string(index / grid[0] % grid[1]) + ", " +
+           std::to_string(index / grid[0] / grid[1]) + ") at " + nameOp(other.op) +
+           "; nothing orders CTAs";
   });
 }
 

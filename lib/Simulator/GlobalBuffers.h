@@ -32,6 +32,9 @@ public:
     return hint < ranges.size() ? &ranges[hint] : nullptr;
   }
 
+  uint64_t size() const { return ranges.size(); }
+  const Range &at(uint64_t buffer) const { return ranges[buffer]; }
+
   /// An address that the GPU could use, where buffers are aligned to 256 bytes. Counters and checks
   /// of alignment go by it, so they do not depend on where the host puts a buffer.
   static uint64_t deviceAddress(uint32_t buffer, uint64_t offset) {

@@ -103,6 +103,16 @@ void setBuffers(LaunchState &launch, std::string &problem) {
   launch.buffers.set(given ? all.data() : nullptr, all.size(), problem);
 }
 
+void followBuffers(LaunchState &launch) {
+  if (!(launch.options.check & HEDDLE_SIM_CHECK_RACES))
+    return;
+  for (uint64_t i = 0; i < launch.buffers.size(); ++i) {
+    const GlobalBuffers::Range &range = launch.buffers.at(i);
+    launch.globalShadows.emplace_back(range.writable ? new GlobalShadow(range.end - range.begin)
+                                                     : nullptr);
+  }
+}
+
 /// Hands out the CTAs of a grid in the order of the seed.
 class Grid {
 public:
@@ -238,6 +248,7 @@ extern "C" int32_t heddle_sim_launch(const heddle_sim_kernel *kernel,
   if (problem.empty())
     setBuffers(launch, problem);
   if (problem.empty()) {
+    followBuffers(launch);
     launch.numThreads = uint32_t(volume(launch.config.block));
     launch.numWarps = (launch.numThreads + 31) / 32;
     runGrid(*owned, launch);

@@ -17,10 +17,12 @@
 #include "Counters.h"
 #include "Fiber.h"
 #include "GlobalBuffers.h"
+#include "GlobalShadow.h"
 #include "Reports.h"
 #include "Shadow.h"
 #include "WarpClock.h"
 #include "heddle/Simulator/Device.h"
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -29,6 +31,7 @@
 namespace heddle::sim {
 
 class CTA;
+struct AccessInfo;
 struct Warp;
 
 struct AsyncCopy {
@@ -164,6 +167,8 @@ struct LaunchState {
   void **args;
   uint32_t numThreads, numWarps; // of a CTA
   GlobalBuffers buffers;
+  std::vector<std::unique_ptr<GlobalShadow>> globalShadows; // of writable buffers, by number
+  mutable std::atomic<bool> fenced;                         // some thread has run a fence
 };
 
 class CTA {
@@ -204,6 +209,8 @@ public:
               uint32_t op, uint64_t newValue);
   void reportConflict(const Conflict &conflict, Thread &self, AccessKind kind, uint32_t address,
                       uint32_t size, uint32_t op, uint64_t newValue);
+  /// The same for global memory, of which writable buffers are followed.
+  void followGlobal(Thread &self, const AccessInfo &access);
 
   /// Notes what a lane did by itself. May let other lanes run.
   void log(Thread &self, const LogEntry &entry) {
@@ -231,6 +238,7 @@ public:
   uint64_t linearIndex = 0;
   char *shared = nullptr;
   Shadow shadow;
+  uint32_t epoch = 0; // barriers of the whole CTA
   std::unique_ptr<Counters> counters;
   ReportList reports;
   Barrier barriers[kNumBarriers];

@@ -131,7 +131,9 @@ extern "C" void heddle_sim_load(heddle_sim_thread *self, uint32_t op, uint32_t s
     std::memset(value, 0, size);
     return;
   }
-  if (space == HEDDLE_SIM_SHARED && self->cta->hasShadow())
+  if (space == HEDDLE_SIM_GLOBAL)
+    followGlobal(*self, access);
+  else if (self->cta->hasShadow())
     self->cta->follow(*self, AccessKind::Read, uint32_t(address), size, false, op, 0);
   copy(value, located.host, size);
   log(*self, access, located, HEDDLE_SIM_LOAD_GLOBAL, HEDDLE_SIM_LOAD_SHARED);
@@ -147,7 +149,9 @@ extern "C" void heddle_sim_store(heddle_sim_thread *self, uint32_t op, uint32_t 
   Located located = locate(*self, access);
   if (!located.host)
     return;
-  if (space == HEDDLE_SIM_SHARED && self->cta->hasShadow())
+  if (space == HEDDLE_SIM_GLOBAL)
+    followGlobal(*self, access);
+  else if (self->cta->hasShadow())
     self->cta->follow(*self, AccessKind::Write, uint32_t(address), size, false, op,
                       access.newValue);
   copy(located.host, value, size);
@@ -156,6 +160,7 @@ extern "C" void heddle_sim_store(heddle_sim_thread *self, uint32_t op, uint32_t 
 
 extern "C" void heddle_sim_fence(heddle_sim_thread *self, uint32_t op) {
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
+  self->cta->state->fenced.store(true, std::memory_order_relaxed);
   self->cta->log(*self, {0, 0, op, HEDDLE_SIM_FENCE, 0, 0});
   self->cta->yield(*self);
 }

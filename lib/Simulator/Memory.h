@@ -45,6 +45,13 @@ inline Located locate(Thread &self, const AccessInfo &access) {
   return locateWithReports(self, access);
 }
 
+/// Looks for races of an access of global memory that was located.
+inline void followGlobal(Thread &self, const AccessInfo &access) {
+  const auto &shadows = self.cta->state->globalShadows;
+  if (self.bufferHint < shadows.size() && shadows[self.bufferHint])
+    self.cta->followGlobal(self, access);
+}
+
 } // namespace heddle::sim
 
 #endif // HEDDLE_LIB_SIMULATOR_MEMORY_H

@@ -84,6 +84,7 @@ void CTA::run(const uint32_t (&ctaId)[3], uint64_t index) {
   linearIndex = index;
   abandoned = false;
   idleYields = 0;
+  epoch = 0;
   for (Barrier &barrier : barriers)
     barrier = Barrier();
   std::memset(shared, 0xff, state->config.shared_bytes);

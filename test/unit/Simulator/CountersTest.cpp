@@ -78,7 +78,7 @@ TEST(AccessPatternTest, BankConflictsOfWideAccesses) {
 }
 
 TEST(CountersTest, KernelWithKnownCounts) {
-  std::vector<float> in(64 * 8 + 64), out(64);
+  std::vector<float> in(64 * 8 + 64), out(64 * 3);
   Launch launch;
   launch.threads = 64;
   launch.ctas = 3;
@@ -92,7 +92,7 @@ TEST(CountersTest, KernelWithKnownCounts) {
     for (uint32_t i = 0; i < 5; ++i)
       sum += lane.loadShared<float>(4, (t & 32) * 32);
     if (lane.lane() < 8)
-      lane.store(5, &out[t], sum);
+      lane.store(5, &out[lane.cta() * 64 + t], sum);
     lane.copyAsync(6, 2048 + t * 16, &in[t * 4], 16, lane.lane() < 16 ? 16 : 0);
     lane.commit(7);
     lane.wait(8, 0);
