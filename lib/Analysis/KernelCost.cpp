@@ -2,6 +2,8 @@
 
 #include "heddle/Analysis/KernelCost.h"
 
+#include "heddle/Support/VisibleKeys.h"
+
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -36,8 +38,9 @@ int64_t KernelCost::flops() const {
 }
 
 bool KernelCost::overflows() const {
-  return llvm::is_contained({programs, bytesIn, bytesOut, matrixFlops, otherFlops, flops()},
-                            INT64_MAX);
+  return llvm::is_contained(
+      {programs, bytesIn, bytesOut, matrixFlops, otherFlops, neededFlops.value_or(0), flops()},
+      INT64_MAX);
 }
 
 double KernelCost::intensity() const {
@@ -47,6 +50,12 @@ double KernelCost::intensity() const {
 }
 
 void KernelCost::add(const KernelCost &other, int64_t times) {
+  // Products of a kernel that does not say what it needs make the sum unknown.
+  auto saysNeed = [](const KernelCost &cost) { return cost.neededFlops || !cost.matrixFlops; };
+  int64_t needed = neededFlops.value_or(0);
+  increase(needed, {times, other.neededFlops.value_or(0)});
+  bool isKnown = saysNeed(*this) && saysNeed(other) && (neededFlops || other.neededFlops);
+  neededFlops = isKnown ? std::optional(needed) : std::nullopt;
   increase(programs, {times, other.programs});
   increase(bytesIn, {times, other.bytesIn});
   increase(bytesOut, {times, other.bytesOut});
@@ -150,6 +159,45 @@ void bindArguments(ScalarEvaluator &evaluator, Block &body, const ArgumentExtent
   }
 }
 
+/// A term of what a kernel needs; nothing if an extent is not known. Lengths that are data count as full.
+std::optional<int64_t> evaluateNeed(tile::ProductsAttr term, const ArgumentExtents &extents,
+                                    bool &assumesData) {
+  int64_t flops = term.getFlops();
+  ArrayRef<int64_t> dims = term.getExtents();
+  for (size_t i = 0; i < dims.size(); i += 2) {
+    ScalarEvaluator::Extent extent = extents[dims[i]][dims[i + 1]];
+    if (!extent)
+      return std::nullopt;
+    flops = multiply({flops, std::max<int64_t>(*extent, 0)});
+  }
+  if (!term.getQuery())
+    return flops;
+  ScalarEvaluator::Extent batch = extents[*term.getQuery()][0], rows = extents[*term.getQuery()][1],
+                          keys = extents[*term.getKey()][1];
+  if (!batch || !rows || !keys)
+    return std::nullopt;
+  assumesData |= term.getLengths().has_value();
+  KeyLimits limits{term.getLeft().value_or(-1), term.getRight().value_or(-1),
+                   term.getGlobal().value_or(-1)};
+  return multiply(
+      {flops, std::max<int64_t>(*batch, 0), int64_t(countVisiblePairs(*rows, *keys, limits))});
+}
+
+std::optional<int64_t> evaluateNeed(tile::KernelOp kernel, const ArgumentExtents &extents,
+                                    bool &assumesData) {
+  ArrayAttr terms = kernel.getNeededFlopsAttr();
+  if (!terms)
+    return std::nullopt;
+  int64_t sum = 0;
+  for (auto term : terms.getAsRange<tile::ProductsAttr>()) {
+    std::optional<int64_t> flops = evaluateNeed(term, extents, assumesData);
+    if (!flops)
+      return std::nullopt;
+    increase(sum, {*flops});
+  }
+  return sum;
+}
+
 /// How many i in [0, extent) are `coordinate` modulo `period`.
 int64_t countAlike(int64_t extent, int64_t period, int64_t coordinate) {
   return (extent - coordinate + period - 1) / period;
@@ -215,6 +263,7 @@ KernelCost countTileKernel(tile::KernelOp kernel, std::array<ScalarEvaluator::Ex
   }
   total.add(cost);
   total.assumesData = evaluator.assumesData();
+  total.neededFlops = evaluateNeed(kernel, extents, total.assumesData);
   total.isIncomplete = evaluator.isIncomplete();
   return total;
 }

@@ -135,7 +135,7 @@ void printWork(llvm::raw_ostream &os, const EntryKernels &entry, bool &assumes, 
     return;
   }
   std::vector<Row> rows{{"kernel", "ops", "grid", "launches", "programs", "tile", "in", "out",
-                         "matrix FLOP", "other FLOP", "FLOP/B"}};
+                         "matrix FLOP", "needed FLOP", "other FLOP", "FLOP/B"}};
   KernelCost total;
   int64_t launches = 0;
   auto addRow = [&](Row first, int64_t launches, std::string tile, const KernelCost &cost) {
@@ -144,10 +144,11 @@ void printWork(llvm::raw_ostream &os, const EntryKernels &entry, bool &assumes, 
       first[0] += "*";
     if (cost.isIncomplete)
       first[0] += "+";
-    first.insert(first.end(), {std::to_string(launches), std::to_string(cost.programs), tile,
-                               bytes(cost.bytesIn), bytes(cost.bytesOut), flops(cost.matrixFlops),
-                               flops(cost.otherFlops),
-                               llvm::formatv("{0}", llvm::format("%.2f", cost.intensity())).str()});
+    first.insert(first.end(),
+                 {std::to_string(launches), std::to_string(cost.programs), tile,
+                  bytes(cost.bytesIn), bytes(cost.bytesOut), flops(cost.matrixFlops),
+                  cost.neededFlops ? flops(*cost.neededFlops) : "-", flops(cost.otherFlops),
+                  llvm::formatv("{0}", llvm::format("%.2f", cost.intensity())).str()});
     rows.push_back(std::move(first));
   };
   for (const KernelUse &use : entry.uses) {
@@ -219,6 +220,8 @@ llvm::json::Object workToJSON(const KernelUse &use) {
                             {"intensity", cost.intensity()},
                             {"assumes_data", cost.assumesData},
                             {"incomplete", cost.isIncomplete}};
+  if (cost.neededFlops)
+    object["needed_flops"] = *cost.neededFlops;
   if (!use.gridFormula.empty()) {
     object["grid_formula"] = use.gridFormula;
     object["grid"] = llvm::json::Array(use.grid);

@@ -4,11 +4,11 @@
 // Symbols that --at leaves out are 1 for batches, else 512.
 // CHECK: target cpu
 // CHECK-NEXT: entry attend at B=1, L=512, S=1024
-// CHECK-NEXT: kernel {{ *}}ops {{ *}}grid {{ *}}launches {{ *}}programs {{ *}}tile {{ *}}in {{ *}}out {{ *}}matrix FLOP {{ *}}other FLOP {{ *}}FLOP/B
-// CHECK-NEXT: attention {{ *}}attn.attention {{ *}}ceildiv(L, 32) * B * 2 {{ *}}1 {{ *}}32 {{ *}}32x128 {{ *}}[[IN:[0-9.]+ MiB]] {{ *}}256 KiB {{.*}}
+// CHECK-NEXT: kernel {{ *}}ops {{ *}}grid {{ *}}launches {{ *}}programs {{ *}}tile {{ *}}in {{ *}}out {{ *}}matrix FLOP {{ *}}needed FLOP {{ *}}other FLOP {{ *}}FLOP/B
+// CHECK-NEXT: attention {{ *}}attn.attention {{ *}}ceildiv(L, 32) * B * 2 {{ *}}1 {{ *}}32 {{ *}}32x128 {{ *}}[[IN:[0-9.]+ MiB]] {{ *}}256 KiB {{ *}}411 M {{ *}}403 M {{.*}}
 // CHECK-NEXT: entry twice at N=1000000
 // CHECK-NEXT: kernel
-// CHECK-NEXT: kernel_{{.*}} arith.addf {{ *}}- {{ *}}1 {{ *}}1 {{ *}}- {{ *}}3.81 MiB {{ *}}3.81 MiB {{ *}}0 {{ *}}1.00 M {{ *}}0.12
+// CHECK-NEXT: kernel_{{.*}} arith.addf {{ *}}- {{ *}}1 {{ *}}1 {{ *}}- {{ *}}3.81 MiB {{ *}}3.81 MiB {{ *}}0 {{ *}}- {{ *}}1.00 M {{ *}}0.12
 
 // The causal product of Q and K, and that with V, for 32 queries of both heads of a group: row block i of 16 sees 16 + i + 1 blocks of 32 keys.
 // RUN: heddle-compile %s --entry=attend --print-kernels=json --at B=2,L=512,S=1024 | FileCheck %s --check-prefix=JSON
@@ -25,6 +25,8 @@
 // JSON: "launches": 1,
 // JSON-NEXT: "matrix_flops": [[#mul(mul(4, 392), 524288)]],
 // JSON-NEXT: "name": "attention",
+// Query row i sees 512 + i + 1 keys: 512 * 512 + 512 * 513 / 2 pairs for each of 2 * 4 heads, 2 * 128 FLOPs each.
+// JSON-NEXT: "needed_flops": [[#mul(mul(8, 393472), 256)]],
 // JSON: "programs": 64,
 // JSON: "target": "cpu"
 

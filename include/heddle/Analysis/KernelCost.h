@@ -17,6 +17,8 @@ struct KernelCost {
   int64_t bytesIn = 0, bytesOut = 0;
   int64_t matrixFlops = 0; ///< of products of tiles and of contractions: 2 a multiply-add
   int64_t otherFlops = 0; ///< of other arithmetic on floats: 1 an operation, 2 a fused multiply-add
+  /// What the formula of the kernel needs of matrixFlops, masked pairs left out; nothing where the kernel does not say.
+  std::optional<int64_t> neededFlops;
   bool assumesData = false;  ///< counts lengths that are data as full, branches as taken
   bool isIncomplete = false; ///< some loop's trips are unknown and not counted
 

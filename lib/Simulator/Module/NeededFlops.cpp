@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Log.h"
+#include "heddle/Support/VisibleKeys.h"
 #include <algorithm>
 #include <cstring>
 
@@ -78,13 +79,7 @@ uint64_t Pairs::count(const Arguments &arguments) const {
     if (lengths >= 0 && b < arguments.extent(lengths, 0))
       keys = arguments.element(lengths, b) + (added >= 0 ? arguments.number(added) : 0);
     keys = std::clamp<int64_t>(keys, 0, capacity);
-    for (int64_t row = 0; row < rows; ++row) {
-      int64_t position = keys - rows + row;
-      int64_t begin = left >= 0 ? std::max<int64_t>(position - left, 0) : 0;
-      int64_t end = right >= 0 ? std::min(keys, position + right + 1) : keys;
-      int64_t before = global >= 0 ? std::min({global, begin, keys}) : 0;
-      pairs += uint64_t(std::max<int64_t>(end - begin, 0) + before);
-    }
+    pairs += heddle::countVisiblePairs(rows, keys, {left, right, global});
   }
   return pairs;
 }
