@@ -34,9 +34,10 @@ std::optional<Layout> xorSwizzle(int64_t size, int bits, int low, int shift) {
 }
 
 /// A row-major tile; bit i of a row's number, from the first one on that rows of 128 bytes leave to the next row, is XORed into the bits
-/// images[number of such bits - 1][i] of the chunk's number.
+/// images[number of such bits - 1][i] of the chunk's number. With `swapsRows`, the first of them also changes the row within its pair.
 static std::optional<Layout> swizzledTile(int64_t rows, int64_t columns, int elementBits,
-                                          const int (&images)[3][3], std::string *why) {
+                                          const int (&images)[3][3], bool swapsRows,
+                                          std::string *why) {
   if (!isElementWidth(elementBits))
     return fail(why, "expected elements of 8, 16 or 32 bits, got " + std::to_string(elementBits));
   int64_t pitch = columns * elementBits / 8;
@@ -53,11 +54,15 @@ static std::optional<Layout> swizzledTile(int64_t rows, int64_t columns, int ele
   LayoutParts parts = LayoutParts::of(tile);
   for (int bit = 0; bit < bits; ++bit) {
     BitRef row{Dim::Offset, columns << (firstRowBit + bit)};
-    for (LayoutParts::Bit &offset : parts.bits)
-      if (offset.in == row)
-        for (int to = 0; to < bits; ++to)
-          if (images[bits - 1][bit] >> to & 1)
-            offset.image.push_back({Dim::Coord1, chunk << to});
+    for (LayoutParts::Bit &offset : parts.bits) {
+      if (!(offset.in == row))
+        continue;
+      for (int to = 0; to < bits; ++to)
+        if (images[bits - 1][bit] >> to & 1)
+          offset.image.push_back({Dim::Coord1, chunk << to});
+      if (swapsRows && bit == 0)
+        offset.image.push_back({Dim::Coord0, 1});
+    }
   }
   return parts.assemble();
 }
@@ -65,7 +70,7 @@ static std::optional<Layout> swizzledTile(int64_t rows, int64_t columns, int ele
 std::optional<Layout> conflictFreeTile(int64_t rows, int64_t columns, int elementBits,
                                        std::string *why) {
   static constexpr int images[3][3] = {{1}, {1, 2}, {1, 2, 4}};
-  return swizzledTile(rows, columns, elementBits, images, why);
+  return swizzledTile(rows, columns, elementBits, images, /*swapsRows=*/false, why);
 }
 
 std::optional<Layout> fragmentTile(int64_t rows, int64_t columns, int elementBits,
@@ -73,7 +78,10 @@ std::optional<Layout> fragmentTile(int64_t rows, int64_t columns, int elementBit
   if (elementBits != 32)
     return conflictFreeTile(rows, columns, elementBits, why);
   static constexpr int images[3][3] = {{1}, {2, 1}, {2, 4, 3}};
-  return swizzledTile(rows, columns, elementBits, images, why);
+  static constexpr int imagesOfHalfLines[3][3] = {{1}, {2, 3}, {2, 4, 3}};
+  bool areHalfLines = columns * 4 == 64;
+  return swizzledTile(rows, columns, elementBits, areHalfLines ? imagesOfHalfLines : images,
+                      /*swapsRows=*/areHalfLines, why);
 }
 
 std::optional<Layout> boxTile(int64_t rows, int64_t columns, int elementBits, SwizzleMode mode,

@@ -78,6 +78,44 @@ LogicalResult LayoutAssignment::seedProducts() {
   return success();
 }
 
+/// Loads of `value`, and what is computed of them and others element by element, into `chain`; false if there are none.
+static bool findLoads(Value value, SmallVectorImpl<Value> &chain) {
+  Operation *op = value.getDefiningOp();
+  bool isElementwise = op && op->hasTrait<OpTrait::Elementwise>() && !isCheap(op);
+  bool found = isa_and_present<tile::LoadOp>(op);
+  if (isElementwise && op->hasOneUse())
+    for (Value operand : op->getOperands())
+      found |= isTileValue(operand) && findLoads(operand, chain);
+  if (found)
+    chain.push_back(value);
+  return found;
+}
+
+/// A residual: what is loaded, combined with a product and stored. Accumulators have two neighbouring elements of a row in each of four
+/// lanes, which is less than a sector for elements of less than four bytes. The product goes through shared memory before it is stored
+/// anyway, so it is combined in the layout of the store.
+void LayoutAssignment::seedResiduals() {
+  constexpr int64_t sectorBytes = 32, neighbours = 8;
+  if (dots.empty())
+    return;
+  for (Operation *op : ops) {
+    auto store = dyn_cast<tile::StoreOp>(op);
+    if (!store || store.getTile().getType().getRank() != 2)
+      continue;
+    int64_t bytes = tile_nv::bytesOfElement(store.getTile().getType().getElementType());
+    SmallVector<Value> chain;
+    if (neighbours * bytes >= sectorBytes || !findLoads(store.getTile(), chain))
+      continue;
+    bool areNarrow = llvm::all_of(chain, [&](Value value) {
+      auto type = cast<RankedTensorType>(value.getType());
+      return type.getShape() == store.getTile().getType().getShape();
+    });
+    for (Value value : chain)
+      if (areNarrow)
+        decide(value, wantedByStore(store));
+  }
+}
+
 /// The vectors of one layout for all loads and stores of this shape: 16 bytes of the widest element, and less where one of them cannot
 /// be accessed so.
 LayoutAttr LayoutAssignment::layoutOfLoads(tile::LoadOp load) {
@@ -120,6 +158,7 @@ bool LayoutAssignment::decideFirstOpenValue() {
 LogicalResult LayoutAssignment::decide() {
   if (failed(collect()) || failed(seedProducts()))
     return failure();
+  seedResiduals();
   auto anyOf = [](auto &&range, auto &&rule) {
     bool changed = false;
     for (Operation *op : range)

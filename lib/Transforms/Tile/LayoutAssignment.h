@@ -39,6 +39,7 @@ private:
   // LayoutAssignment.cpp: seeds and order
   mlir::LogicalResult collect();
   mlir::LogicalResult seedProducts();
+  void seedResiduals();
   bool decideFirstOpenValue();
   tile::LayoutAttr layoutOfLoads(tile::LoadOp load);
 

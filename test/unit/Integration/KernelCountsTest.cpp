@@ -272,16 +272,16 @@ TEST(SharedMemoryCounts, NoConflictsForAnyHeadDim) {
 }
 
 TEST(SharedMemoryCounts, NoConflictsForF32) {
-  expectNoConflicts(DType::F32,
-                    {{32, 32}, {64, 64}, {96, 96}, {128, 128}, {256, 256}, {512, 512}, {192, 128}},
-                    {1, 128, 128});
+  expectNoConflicts(
+      DType::F32,
+      {{16, 16}, {32, 32}, {64, 64}, {96, 96}, {128, 128}, {256, 256}, {512, 512}, {192, 128}},
+      {1, 128, 128});
 }
 
-// Rows of values of 64 bytes, or an odd multiple: every second row lies in the same 16 banks, of which an XOR within the row can't get out.
-// The parts of two rows that a fragment takes meet there, two at a time.
+// Rows of values of an odd multiple of 64 bytes: every second row lies in the same 16 banks, of which an XOR within the row can't get out,
+// and what exchanges rows of 64 bytes is no XOR of address bits here. The parts of two rows that a fragment takes meet there, two at a time.
 TEST(SharedMemoryCounts, F32ValuesOfOddHalfLinesMeetInPairs) {
-  expectNoConflicts(DType::F32, {{16, 16}, {48, 48}, {80, 80}, {112, 112}}, {1, 128, 128},
-                    "load_shared");
+  expectNoConflicts(DType::F32, {{48, 48}, {80, 80}, {112, 112}}, {1, 128, 128}, "load_shared");
 }
 
 // A projection loads its rows and weights once for each block of columns and of rows, and stores its results. With K deep, e bytes of an
@@ -290,8 +290,7 @@ TEST(SharedMemoryCounts, F32ValuesOfOddHalfLinesMeetInPairs) {
 //   needed bytes  = e (blocks of columns x rows x K  +  blocks of rows x columns of all products x K  +  results  +  residual)
 //
 // f16 reads the rows of a norm twice. A norm's weight is loaded by every thread that multiplies a row with it, the same bytes at the same
-// time: sectors count them once, so that of kernels with a norm they are what stays within 1.05 times the needed bytes. A residual is
-// loaded as the accumulators lie, 16 bytes of a row together.
+// time: sectors count them once, so that of kernels with a norm they are what stays within 1.05 times the needed bytes.
 namespace {
 struct ProjectionCountsCase {
   const char *name;
@@ -366,7 +365,7 @@ TEST_P(ProjectionCounts, StayWithinTheirBounds) {
     EXPECT_EQ(counts.flops, times * flops);
     EXPECT_GE(counts.bytes, needed) << "less than what is needed: the formula is wrong";
     EXPECT_LE(hasNorm ? 32 * counts.sectors : counts.bytes, 1.05 * needed);
-    EXPECT_GE(counts.bytes / (32 * counts.sectors), hasNorm || element == 4 ? 0.95 : 0.9);
+    EXPECT_GE(counts.bytes / (32 * counts.sectors), 0.95);
     for (const nlohmann::json &op : counts.ops)
       EXPECT_EQ(op.at("shared_conflicts").get<int64_t>(), 0) << op.at("name");
     std::printf("counts: %s: bytes %.4f of the needed ones, sectors %.4f, conflicts %.0f\n",
