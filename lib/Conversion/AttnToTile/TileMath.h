@@ -8,20 +8,17 @@
 #define HEDDLE_LIB_CONVERSION_ATTNTOTILE_TILEMATH_H
 
 #include "heddle/Conversion/AttnToTile/TileEmitter.h"
+#include "heddle/Conversion/RealFunctions.h"
 #include "heddle/Dialect/Attn/Attn.h"
 
 namespace heddle {
 
 /// Relative error below 4e-7, also where exp2(x log2 e) alone would err by more for large |x|.
 Tile exp(Tile x);
-/// Absolute error below 2e-7.
-Tile erf(Tile x);
+inline Tile erf(Tile x) { return erfOf(x); }
 
-struct SinCos {
-  Tile sine, cosine;
-};
-/// Absolute error below 2e-7 up to |x| = 2^20, and below 1e-6 up to 2^31.
-SinCos sinCos(Tile x);
+using SinCos = SineCosine<Tile>;
+inline SinCos sinCos(Tile x) { return sineCosineOf(x); }
 
 Tile activate(attn::ActivationKind kind, Tile x);
 /// A gated unit; `limit` is for gpt_oss.

@@ -11,8 +11,8 @@
 // | x / y           | rcp, one Newton step; y scaled where 1 / y would be a denormal         | 2^-23                            |
 // | tanh, expm1     | a polynomial near 0, else by ex2                                       | 2^-21                            |
 // | log1p           | 2 artanh(x / (2 + x)) near 0, else by lg2                              | 2^-21                            |
-// | erf             | x P(x^2) up to 1, else 1 - ex2(Q(x))                                   | 2^-22                            |
-// | sin, cos        | x - k pi/2 with pi/2 in three parts, polynomials on [-pi/4, pi/4]      | 2^-22 absolute; NaN past 6e6     |
+// | erf             | RealFunctions.h                                                        | 2^-22                            |
+// | sin, cos        | RealFunctions.h                                                        | 2^-22 absolute; 2^-20 up to 2^31 |
 // | pow             | ex2(y lg2 abs x), negative x for integers y only                       | abs(y log2 x) 2^-22              |
 //
 // Polynomials are minimax fits of the relative error.
@@ -20,6 +20,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "MathFunctions.h"
+
+#include "heddle/Conversion/RealFunctions.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -52,6 +54,7 @@ public:
   Value fma(Value x, Value y, Value z) { return math::FmaOp::create(b, x, y, z); }
   Value abs(Value x) { return math::AbsFOp::create(b, x); }
   Value floor(Value x) { return math::FloorOp::create(b, x); }
+  Value minimum(Value x, Value y) { return arith::MinimumFOp::create(b, x, y); }
   Value withSign(Value x, Value sign) { return math::CopySignOp::create(b, x, sign); }
   Value less(Value x, double y) {
     return arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, x, constant(y));
@@ -82,8 +85,6 @@ public:
   Value tanh(Value x);
   Value expm1(Value x);
   Value log1p(Value x);
-  Value erf(Value x);
-  Value sine(Value x, bool isCosine);
   Value power(Value x, Value y);
   Value roundEven(Value x);
   /// To the nearest integer, halves away from zero.
@@ -92,6 +93,44 @@ public:
 private:
   ImplicitLocOpBuilder &b;
   Type type;
+};
+
+} // namespace
+
+namespace {
+
+/// A register, for the functions of RealFunctions.h.
+class Real {
+public:
+  Real(F32Math &math, Value value) : math(&math), value(value) {}
+
+  operator Value() const { return value; }
+  Real constant(double number) const { return {*math, math->constant(number)}; }
+
+  friend Real operator+(Real a, Real b) { return {*a.math, a.math->add(a.value, b.value)}; }
+  friend Real operator-(Real a, Real b) { return {*a.math, a.math->sub(a.value, b.value)}; }
+  friend Real operator*(Real a, Real b) { return {*a.math, a.math->mul(a.value, b.value)}; }
+  friend Real operator-(Real a) { return {*a.math, a.math->neg(a.value)}; }
+  friend Real operator+(Real a, double b) { return a + a.constant(b); }
+  friend Real operator*(Real a, double b) { return a * a.constant(b); }
+  friend Real operator/(double a, Real b) {
+    return {*b.math, b.math->divide(b.math->constant(a), b.value)};
+  }
+  friend Real fma(Real a, Real b, Real c) {
+    return {*a.math, a.math->fma(a.value, b.value, c.value)};
+  }
+  friend Real abs(Real a) { return {*a.math, a.math->abs(a.value)}; }
+  friend Real floor(Real a) { return {*a.math, a.math->floor(a.value)}; }
+  friend Real exp2(Real a) { return {*a.math, a.math->ex2(a.value)}; }
+  friend Real min(Real a, Real b) { return {*a.math, a.math->minimum(a.value, b.value)}; }
+  friend Value less(Real a, double b) { return a.math->less(a.value, b); }
+  friend Real select(Value condition, Real a, Real b) {
+    return {*a.math, a.math->select(condition, a.value, b.value)};
+  }
+
+private:
+  F32Math *math;
+  Value value;
 };
 
 } // namespace
@@ -139,51 +178,6 @@ Value F32Math::log1p(Value x) {
   return select(less(abs(s), 0.2), small, large);
 }
 
-Value F32Math::erf(Value x) {
-  Value square = mul(x, x);
-  Value small = fma(x,
-                    polynomial(square, {0.128379166, -0.37612626, 0.112835854, -0.0268538147,
-                                        0.0051883338, -0.000801024202, 7.85400916e-05}),
-                    x);
-  // Beyond 4 it is 1; a NaN stays one.
-  Value magnitude = abs(x);
-  Value isLarge = arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, magnitude, constant(4));
-  Value bounded = select(isLarge, constant(4), magnitude);
-  Value rest = ex2(polynomial(bounded, {-0.000492698513, -1.62604606, -0.920648277, -0.148751706,
-                                        0.0315057151, -0.00425258419, 0.00026888962}));
-  Value large = withSign(sub(constant(1), rest), x);
-  return select(less(magnitude, 1), small, large);
-}
-
-Value F32Math::sine(Value x, bool isCosine) {
-  // The low bits of x 2/pi + 1.5 * 2^23 are the nearest integer.
-  constexpr double toInteger = 12582912;
-  Value shifted = fma(x, constant(0.6366197723675814), constant(toInteger));
-  Value count = neg(sub(shifted, constant(toInteger)));
-  Value rest = fma(count, constant(0x1.921fb6p+0), x);
-  rest = fma(count, constant(-0x1.777a5cp-25), rest);
-  rest = fma(count, constant(-0x1.ee59dap-50), rest);
-  Value square = mul(rest, rest);
-  Value sine = fma(mul(rest, square),
-                   polynomial(square, {-0.166666552, 0.00833215471, -0.000195144545}), rest);
-  Value cosine = polynomial(square, {1, -0.5, 0.0416666456, -0.00138873595, 2.44375315e-05});
-
-  Type i32 = b.getI32Type();
-  auto integer = [&](int64_t value) -> Value {
-    return arith::ConstantOp::create(b, IntegerAttr::get(i32, value));
-  };
-  auto hasBit = [&](Value value, int64_t bit) -> Value {
-    return arith::CmpIOp::create(b, arith::CmpIPredicate::ne,
-                                 arith::AndIOp::create(b, value, integer(bit)), integer(0));
-  };
-  Value quadrant = arith::BitcastOp::create(b, i32, shifted);
-  if (isCosine)
-    quadrant = arith::AddIOp::create(b, quadrant, integer(1));
-  Value value = select(hasBit(quadrant, 1), cosine, sine);
-  value = select(hasBit(quadrant, 2), neg(value), value);
-  return select(less(abs(x), 6e6), value, constant(std::nan("")));
-}
-
 Value F32Math::power(Value x, Value y) {
   Value magnitude = ex2(mul(y, lg2(abs(x))));
   Value half = mul(y, 0.5);
@@ -228,9 +222,9 @@ static FailureOr<Value> lowerF32(ImplicitLocOpBuilder &b, Operation *op, ValueRa
       .Case([&](math::Log1pOp) { return Result(math.log1p(x)); })
       .Case([&](math::RsqrtOp) { return Result(math.rsqrt(x)); })
       .Case([&](math::TanhOp) { return Result(math.tanh(x)); })
-      .Case([&](math::ErfOp) { return Result(math.erf(x)); })
-      .Case([&](math::SinOp) { return Result(math.sine(x, /*isCosine=*/false)); })
-      .Case([&](math::CosOp) { return Result(math.sine(x, /*isCosine=*/true)); })
+      .Case([&](math::ErfOp) { return Result(Value(erfOf(Real(math, x)))); })
+      .Case([&](math::SinOp) { return Result(Value(sineCosineOf(Real(math, x)).sine)); })
+      .Case([&](math::CosOp) { return Result(Value(sineCosineOf(Real(math, x)).cosine)); })
       .Case([&](math::PowFOp) { return Result(math.power(x, operands[1])); })
       .Case([&](math::CeilOp) { return Result(math.neg(math.floor(math.neg(x)))); })
       .Case([&](math::TruncOp) { return Result(math.withSign(math.floor(math.abs(x)), x)); })

@@ -56,6 +56,8 @@ TEST(Elementwise, FunctionsOfOneNumber) {
       {"math.erf %a", std::erf, -5, 5, 4e-7, 0},
       {"math.sin %a", std::sin, -2e5, 2e5, 1e-6, 1},
       {"math.cos %a", std::cos, -2e5, 2e5, 1e-6, 1},
+      {"math.sin %a", std::sin, -2e9, 2e9, 2e-6, 1},
+      {"math.cos %a", std::cos, -2e9, 2e9, 2e-6, 1},
       {"math.rsqrt %a", [](double x) { return 1 / std::sqrt(x); }, 1e-6, 1e6, 4e-7, 0},
       {"math.sqrt %a", std::sqrt, 0, 1e6, 1e-7, 0},
       {"arith.divf %one, %a", [](double x) { return 1 / x; }, 0.01, 100, 4e-7, 0},
