@@ -53,75 +53,71 @@ module {
     %c0_9 = arith.constant 0 : index
     %19 = arith.maxsi %18, %c0_9 : index
     %20 = arith.minsi %19, %dim_2 : index
-    %c0_10 = arith.constant 0 : index
     %subview = memref.subview %arg0[%8, 0, %10, 0] [1, %dim, 1, 64] [1, 1, 1, 1] : memref<?x?x?x?xf16, strided<[?, ?, ?, 1], offset: ?>> to memref<?x64xf16, strided<[?, 1], offset: ?>>
     %21 = tile.view %subview[:, :] : memref<?x64xf16, strided<[?, 1], offset: ?>> -> !tile.view<?x64xf16>
-    %c0_11 = arith.constant 0 : index
+    %c0_10 = arith.constant 0 : index
     %cst = arith.constant 0.000000e+00 : f16
-    %22 = tile.load %21[%6, %c0_11] pad(%cst) : !tile.view<?x64xf16> -> tensor<64x64xf16>
-    %c0_12 = arith.constant 0 : index
-    %subview_13 = memref.subview %arg1[%8, 0, %10, 0] [1, %dim_2, 1, 64] [1, 1, 1, 1] : memref<?x?x?x?xf16, strided<[?, ?, ?, 1], offset: ?>> to memref<?x64xf16, strided<[?, 1], offset: ?>>
-    %23 = tile.view %subview_13[:, :] : memref<?x64xf16, strided<[?, 1], offset: ?>> -> !tile.view<?x64xf16>
+    %22 = tile.load %21[%6, %c0_10] pad(%cst) : !tile.view<?x64xf16> -> tensor<64x64xf16>
+    %subview_11 = memref.subview %arg1[%8, 0, %10, 0] [1, %dim_2, 1, 64] [1, 1, 1, 1] : memref<?x?x?x?xf16, strided<[?, ?, ?, 1], offset: ?>> to memref<?x64xf16, strided<[?, 1], offset: ?>>
+    %23 = tile.view %subview_11[:, :] : memref<?x64xf16, strided<[?, 1], offset: ?>> -> !tile.view<?x64xf16>
+    %subview_12 = memref.subview %arg2[%8, 0, %10, 0] [1, %dim_2, 1, 64] [1, 1, 1, 1] : memref<?x?x?x?xf16, strided<[?, ?, ?, 1], offset: ?>> to memref<?x64xf16, strided<[?, 1], offset: ?>>
+    %24 = tile.view %subview_12[:, :] : memref<?x64xf16, strided<[?, 1], offset: ?>> -> !tile.view<?x64xf16>
+    %cst_13 = arith.constant dense<0.000000e+00> : tensor<64x64xf32>
     %c0_14 = arith.constant 0 : index
-    %subview_15 = memref.subview %arg2[%8, 0, %10, 0] [1, %dim_2, 1, 64] [1, 1, 1, 1] : memref<?x?x?x?xf16, strided<[?, ?, ?, 1], offset: ?>> to memref<?x64xf16, strided<[?, 1], offset: ?>>
-    %24 = tile.view %subview_15[:, :] : memref<?x64xf16, strided<[?, 1], offset: ?>> -> !tile.view<?x64xf16>
-    %cst_16 = arith.constant dense<0.000000e+00> : tensor<64x64xf32>
-    %c0_17 = arith.constant 0 : index
-    %c64_18 = arith.constant 64 : index
-    %25 = scf.for %arg4 = %c0_17 to %17 step %c64_18 iter_args(%arg5 = %cst_16) -> (tensor<64x64xf32>) {
-      %c0_23 = arith.constant 0 : index
-      %29 = tile.load %23[%arg4, %c0_23] : !tile.view<?x64xf16> -> tensor<64x64xf16>
-      %c0_24 = arith.constant 0 : index
-      %30 = tile.load %24[%arg4, %c0_24] : !tile.view<?x64xf16> -> tensor<64x64xf16>
-      %cst_25 = arith.constant dense<0.000000e+00> : tensor<64x64xf32>
-      %31 = tile.dot %22, %29, %cst_25 {transpose_b} : tensor<64x64xf16>, tensor<64x64xf16> -> tensor<64x64xf32>
-      %cst_26 = arith.constant dense<-0.180336878> : tensor<64x64xf32>
-      %cst_27 = arith.constant dense<5.770780e+00> : tensor<64x64xf32>
-      %32 = math.fma %31, %cst_26, %cst_27 : tensor<64x64xf32>
+    %c64_15 = arith.constant 64 : index
+    %25 = scf.for %arg4 = %c0_14 to %17 step %c64_15 iter_args(%arg5 = %cst_13) -> (tensor<64x64xf32>) {
+      %c0_19 = arith.constant 0 : index
+      %29 = tile.load %23[%arg4, %c0_19] : !tile.view<?x64xf16> -> tensor<64x64xf16>
+      %c0_20 = arith.constant 0 : index
+      %30 = tile.load %24[%arg4, %c0_20] : !tile.view<?x64xf16> -> tensor<64x64xf16>
+      %cst_21 = arith.constant dense<0.000000e+00> : tensor<64x64xf32>
+      %31 = tile.dot %22, %29, %cst_21 {transpose_b} : tensor<64x64xf16>, tensor<64x64xf16> -> tensor<64x64xf32>
+      %cst_22 = arith.constant dense<-0.180336878> : tensor<64x64xf32>
+      %cst_23 = arith.constant dense<5.770780e+00> : tensor<64x64xf32>
+      %32 = math.fma %31, %cst_22, %cst_23 : tensor<64x64xf32>
       %33 = math.exp2 %32 : tensor<64x64xf32>
-      %cst_28 = arith.constant dense<1.000000e+00> : tensor<64x64xf32>
-      %34 = arith.addf %33, %cst_28 : tensor<64x64xf32>
-      %cst_29 = arith.constant dense<1.000000e+00> : tensor<64x64xf32>
-      %35 = arith.divf %cst_29, %34 : tensor<64x64xf32>
+      %cst_24 = arith.constant dense<1.000000e+00> : tensor<64x64xf32>
+      %34 = arith.addf %33, %cst_24 : tensor<64x64xf32>
+      %cst_25 = arith.constant dense<1.000000e+00> : tensor<64x64xf32>
+      %35 = arith.divf %cst_25, %34 : tensor<64x64xf32>
       %36 = arith.truncf %35 : tensor<64x64xf32> to tensor<64x64xf16>
       %37 = tile.dot %36, %30, %arg5 : tensor<64x64xf16>, tensor<64x64xf16> -> tensor<64x64xf32>
       scf.yield %37 : tensor<64x64xf32>
     }
-    %c64_19 = arith.constant 64 : index
-    %26 = scf.for %arg4 = %17 to %20 step %c64_19 iter_args(%arg5 = %25) -> (tensor<64x64xf32>) {
-      %c0_23 = arith.constant 0 : index
-      %cst_24 = arith.constant 0.000000e+00 : f16
-      %29 = tile.load %23[%arg4, %c0_23] pad(%cst_24) : !tile.view<?x64xf16> -> tensor<64x64xf16>
-      %c0_25 = arith.constant 0 : index
-      %cst_26 = arith.constant 0.000000e+00 : f16
-      %30 = tile.load %24[%arg4, %c0_25] pad(%cst_26) : !tile.view<?x64xf16> -> tensor<64x64xf16>
-      %cst_27 = arith.constant dense<0.000000e+00> : tensor<64x64xf32>
-      %31 = tile.dot %22, %29, %cst_27 {transpose_b} : tensor<64x64xf16>, tensor<64x64xf16> -> tensor<64x64xf32>
-      %cst_28 = arith.constant dense<-0.180336878> : tensor<64x64xf32>
-      %cst_29 = arith.constant dense<5.770780e+00> : tensor<64x64xf32>
-      %32 = math.fma %31, %cst_28, %cst_29 : tensor<64x64xf32>
+    %c64_16 = arith.constant 64 : index
+    %26 = scf.for %arg4 = %17 to %20 step %c64_16 iter_args(%arg5 = %25) -> (tensor<64x64xf32>) {
+      %c0_19 = arith.constant 0 : index
+      %cst_20 = arith.constant 0.000000e+00 : f16
+      %29 = tile.load %23[%arg4, %c0_19] pad(%cst_20) : !tile.view<?x64xf16> -> tensor<64x64xf16>
+      %c0_21 = arith.constant 0 : index
+      %cst_22 = arith.constant 0.000000e+00 : f16
+      %30 = tile.load %24[%arg4, %c0_21] pad(%cst_22) : !tile.view<?x64xf16> -> tensor<64x64xf16>
+      %cst_23 = arith.constant dense<0.000000e+00> : tensor<64x64xf32>
+      %31 = tile.dot %22, %29, %cst_23 {transpose_b} : tensor<64x64xf16>, tensor<64x64xf16> -> tensor<64x64xf32>
+      %cst_24 = arith.constant dense<-0.180336878> : tensor<64x64xf32>
+      %cst_25 = arith.constant dense<5.770780e+00> : tensor<64x64xf32>
+      %32 = math.fma %31, %cst_24, %cst_25 : tensor<64x64xf32>
       %33 = math.exp2 %32 : tensor<64x64xf32>
-      %cst_30 = arith.constant dense<1.000000e+00> : tensor<64x64xf32>
-      %34 = arith.addf %33, %cst_30 : tensor<64x64xf32>
-      %cst_31 = arith.constant dense<1.000000e+00> : tensor<64x64xf32>
-      %35 = arith.divf %cst_31, %34 : tensor<64x64xf32>
-      %c0_32 = arith.constant 0 : index
-      %36 = tile.iota along 1 start(%c0_32) : tensor<64x64xi32>
+      %cst_26 = arith.constant dense<1.000000e+00> : tensor<64x64xf32>
+      %34 = arith.addf %33, %cst_26 : tensor<64x64xf32>
+      %cst_27 = arith.constant dense<1.000000e+00> : tensor<64x64xf32>
+      %35 = arith.divf %cst_27, %34 : tensor<64x64xf32>
+      %c0_28 = arith.constant 0 : index
+      %36 = tile.iota along 1 start(%c0_28) : tensor<64x64xi32>
       %37 = arith.subi %12, %arg4 : index
       %38 = tile.iota along 0 start(%37) : tensor<64x64xi32>
       %39 = arith.cmpi sle, %36, %38 : tensor<64x64xi32>
-      %cst_33 = arith.constant dense<0.000000e+00> : tensor<64x64xf32>
-      %40 = arith.select %39, %35, %cst_33 : tensor<64x64xi1>, tensor<64x64xf32>
+      %cst_29 = arith.constant dense<0.000000e+00> : tensor<64x64xf32>
+      %40 = arith.select %39, %35, %cst_29 : tensor<64x64xi1>, tensor<64x64xf32>
       %41 = arith.truncf %40 : tensor<64x64xf32> to tensor<64x64xf16>
       %42 = tile.dot %41, %30, %arg5 : tensor<64x64xf16>, tensor<64x64xf16> -> tensor<64x64xf32>
       scf.yield %42 : tensor<64x64xf32>
     }
-    %c0_20 = arith.constant 0 : index
-    %subview_21 = memref.subview %arg3[%8, 0, %10, 0] [1, %dim, 1, 64] [1, 1, 1, 1] : memref<?x?x?x?xf16, strided<[?, ?, ?, 1], offset: ?>> to memref<?x64xf16, strided<[?, 1], offset: ?>>
-    %27 = tile.view %subview_21[:, :] : memref<?x64xf16, strided<[?, 1], offset: ?>> -> !tile.view<?x64xf16>
+    %subview_17 = memref.subview %arg3[%8, 0, %10, 0] [1, %dim, 1, 64] [1, 1, 1, 1] : memref<?x?x?x?xf16, strided<[?, ?, ?, 1], offset: ?>> to memref<?x64xf16, strided<[?, 1], offset: ?>>
+    %27 = tile.view %subview_17[:, :] : memref<?x64xf16, strided<[?, 1], offset: ?>> -> !tile.view<?x64xf16>
     %28 = arith.truncf %26 : tensor<64x64xf32> to tensor<64x64xf16>
-    %c0_22 = arith.constant 0 : index
-    tile.store %28, %27[%6, %c0_22] : tensor<64x64xf16>, !tile.view<?x64xf16>
+    %c0_18 = arith.constant 0 : index
+    tile.store %28, %27[%6, %c0_18] : tensor<64x64xf16>, !tile.view<?x64xf16>
     tile.return
   }
 }

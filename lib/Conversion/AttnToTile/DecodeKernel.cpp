@@ -122,12 +122,14 @@ void FewQueries::storeResults(const RunningSoftmax &after, Index batch, Index ke
   }
   softmax.finish(after, sinks, [&](Part which, Tile rows) {
     if (which == Part::Output) {
-      Value view = emit.partOf(part(which), {batch, query, head, zero},
-                               {1, 1, group, form.valueDim}, {group, form.valueDim});
+      Value view =
+          emit.partOf(part(which), {Value(batch), Value(query), Value(head), emit.getIndexAttr(0)},
+                      {1, 1, group, form.valueDim}, {group, form.valueDim});
       tile::StoreOp::create(emit, rows, view, ValueRange{zero, zero});
       return;
     }
-    Value view = emit.partOf(part(which), {batch, head, query}, {1, group, 1}, {group});
+    Value view =
+        emit.partOf(part(which), {Value(batch), Value(head), Value(query)}, {1, group, 1}, {group});
     tile::StoreOp::create(emit, rows, view, ValueRange(zero));
   });
 }
@@ -239,7 +241,8 @@ void DecodeKernel::step(Index keyHead, Index key, KeyBlock kind, int64_t numKeys
     AttentionBlock block{parts, *batch, head,     keyHead,  numQueries,
                          *keys, query,  position, position, std::nullopt};
     AttentionScores scores(emit, form, block, numKeys);
-    Value queryHeads = emit.partOf(part(Part::Query), {*batch, query, head, zero},
+    Value queryHeads = emit.partOf(part(Part::Query),
+                                   {Value(*batch), Value(query), Value(head), emit.getIndexAttr(0)},
                                    {1, 1, group, form.keyDim}, {group, form.keyDim});
     Tile queries = emit.load(queryHeads, {zero, zero}, {group, form.keyDim}, /*padded=*/false);
     Tile products = emit.dotTransposed(queries.to(form.scoreType()), keyTile,

@@ -38,10 +38,11 @@ PartialResults::Views PartialResults::viewsOf(Index batch, Index chunk, Index ke
   int64_t group = form.groupHeads();
   Index row = keyHead * (group * form.blockQueries) + query * group;
   auto statistic = [&](int64_t which) {
-    return emit.partOf(statistics, {batch, chunk, emit.index(which), row}, {1, 1, 1, group},
-                       {group});
+    return emit.partOf(statistics,
+                       {Value(batch), Value(chunk), emit.getIndexAttr(which), Value(row)},
+                       {1, 1, 1, group}, {group});
   };
-  return {emit.partOf(accumulators, {batch, chunk, row, emit.index(0)},
+  return {emit.partOf(accumulators, {Value(batch), Value(chunk), Value(row), emit.getIndexAttr(0)},
                       {1, 1, group, form.valueDim}, {group, form.valueDim}),
           statistic(0), statistic(1)};
 }

@@ -154,11 +154,11 @@ Tile TileEmitter::toFloat(Tile integers) {
       arith::SIToFPOp::create(*this, integers.getType().clone(getF32Type()), Value(integers)));
 }
 
-Value TileEmitter::partOf(Value memref, ArrayRef<Index> offsets, Extents sizes, Extents shape,
-                          ValueRange extents) {
+Value TileEmitter::partOf(Value memref, ArrayRef<OpFoldResult> offsets, Extents sizes,
+                          Extents shape, ValueRange extents) {
   SmallVector<OpFoldResult> from, count;
-  for (Index offset : offsets)
-    from.push_back(getAsOpFoldResult(Value(offset)));
+  for (OpFoldResult offset : offsets)
+    from.push_back(isa<Value>(offset) ? getAsOpFoldResult(cast<Value>(offset)) : offset);
   for (int64_t size : sizes) {
     bool isDynamic = ShapedType::isDynamic(size);
     count.push_back(isDynamic ? OpFoldResult(extents.front()) : getIndexAttr(size));
@@ -174,9 +174,10 @@ Value TileEmitter::partOf(Value memref, ArrayRef<Index> offsets, Extents sizes, 
 }
 
 Value TileEmitter::rowsOf(Value memref, Index batch, Index head, Index extent, int64_t columns) {
-  Index zero = index(0);
-  return partOf(memref, {batch, zero, head, zero}, {1, ShapedType::kDynamic, 1, columns},
-                {ShapedType::kDynamic, columns}, Value(extent));
+  OpFoldResult zero = getIndexAttr(0);
+  return partOf(memref, {Value(batch), zero, Value(head), zero},
+                {1, ShapedType::kDynamic, 1, columns}, {ShapedType::kDynamic, columns},
+                Value(extent));
 }
 
 Value TileEmitter::withColumns(Value memref, int64_t columns) {

@@ -1,5 +1,6 @@
 //===- ContractionTest.cpp - projections in every form and variant --------===//
 
+#include "ProductText.h"
 #include "Program.h"
 
 #include <cmath>
@@ -23,27 +24,6 @@ struct Shape {
 const Shape shapes[] = {{1, 1},   {5, 7},     {33, 31},     {70, 129},
                         {96, 64}, {40, 1030}, {5, 7, true}, {70, 129, true}};
 
-/// y = x w^T in f32.
-std::string entryText(const Shape &shape, DType type) {
-  std::string t(dtypeName(type)), n = std::to_string(shape.columns),
-                                  k = std::to_string(shape.depth);
-  std::string w = shape.transposed ? k + "x" + n : n + "x" + k;
-  return "func.func @" + shape.name() + "(%x: tensor<?x" + k + "x" + t + ">, %w: tensor<" + w +
-         "x" + t + ">) -> tensor<?x" + n + "xf32> {\n" +
-         "  %c0 = arith.constant 0 : index\n"
-         "  %m = tensor.dim %x, %c0 : tensor<?x" +
-         k + "x" + t + ">\n" + "  %empty = tensor.empty(%m) : tensor<?x" + n + "xf32>\n" +
-         "  %zero = arith.constant 0.0 : f32\n"
-         "  %zeros = linalg.fill ins(%zero : f32) outs(%empty : tensor<?x" +
-         n + "xf32>) -> tensor<?x" + n + "xf32>\n" +
-         "  %y = linalg.contract indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, "
-         "n, k) -> " +
-         (shape.transposed ? "(k, n)" : "(n, k)") + ">, affine_map<(m, n, k) -> (m, n)>]\n" +
-         "      ins(%x, %w : tensor<?x" + k + "x" + t + ">, tensor<" + w + "x" + t +
-         ">) outs(%zeros : tensor<?x" + n + "xf32>) -> tensor<?x" + n + "xf32>\n" +
-         "  return %y : tensor<?x" + n + "xf32>\n}\n";
-}
-
 class Contractions : public testing::TestWithParam<DType> {};
 
 } // namespace
@@ -52,7 +32,8 @@ TEST_P(Contractions, AnyShapeAndThreads) {
   for (const std::string &variant : GetParam() == DType::BF16 ? testedVariants() : hostVariants()) {
     Program program;
     for (const Shape &shape : shapes)
-      program.add(entryText(shape, GetParam()));
+      program.add(
+          productText(shape.name(), GetParam(), shape.columns, shape.depth, shape.transposed));
     ASSERT_TRUE(program.compile(variant));
     for (const Shape &shape : shapes)
       for (int64_t rows : {0, 1, 2, 8, 9, 13, 32, 33, 64, 65, 100}) {

@@ -2,6 +2,7 @@
 
 #include "AttentionSpec.h"
 #include "Decoder.h"
+#include "ProductText.h"
 
 #include "heddle/Runtime/heddle_runtime.h"
 
@@ -74,30 +75,13 @@ TEST(Determinism, DecodingWithAnyNumberOfThreads) {
   expectSameBits(spec, {{1, 1, 3001}, {3, 1, 3001}}, 27, {2, 4, 3, 0});
 }
 
-/// y = x w^T with accumulators in f32.
-static std::string projectionText(const std::string &type, int64_t outputs, int64_t inputs) {
-  std::string n = std::to_string(outputs), k = std::to_string(inputs);
-  std::string x = "tensor<?x" + k + "x" + type + ">",
-              w = "tensor<" + n + "x" + k + "x" + type + ">";
-  std::string y = "tensor<?x" + n + "xf32>";
-  return "func.func @project_" + type + "(%x: " + x + ", %w: " + w + ") -> " + y + R"mlir( {
-  %c0 = arith.constant 0 : index
-  %zero = arith.constant 0.0 : f32
-  %rows = tensor.dim %x, %c0 : )mlir" +
-         x + "\n  %empty = tensor.empty(%rows) : " + y +
-         "\n  %zeros = linalg.fill ins(%zero : f32) outs(%empty : " + y + ") -> " + y + R"mlir(
-  %y = linalg.contract indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>]
-      ins(%x, %w : )mlir" +
-         x + ", " + w + ") outs(%zeros : " + y + ") -> " + y + "\n  return %y : " + y + "\n}\n";
-}
-
 // From one row to many, and neither extent a multiple of a register tile.
 TEST(Determinism, ProjectionsWithAnyNumberOfThreads) {
   constexpr int64_t outputs = 331, inputs = 517;
   for (const std::string &variant : testedVariants()) {
     Program program;
-    program.add(projectionText("f32", outputs, inputs));
-    program.add(projectionText("bf16", outputs, inputs));
+    program.add(productText("project_f32", DType::F32, outputs, inputs));
+    program.add(productText("project_bf16", DType::BF16, outputs, inputs));
     ASSERT_TRUE(program.compile(variant));
     for (auto [type, name] : {std::pair(DType::F32, "project_f32"), {DType::BF16, "project_bf16"}})
       for (int64_t rows : {1, 8, 31, 130}) {

@@ -129,7 +129,7 @@ public:
 
   /// A view of the part of a memref that begins at `offsets`. `shape` is what is left of `sizes` without dimensions of extent 1; in
   /// both, dynamic extents are those of `extents`.
-  mlir::Value partOf(mlir::Value memref, llvm::ArrayRef<Index> offsets, Extents sizes,
+  mlir::Value partOf(mlir::Value memref, llvm::ArrayRef<mlir::OpFoldResult> offsets, Extents sizes,
                      Extents shape, mlir::ValueRange extents = {});
   /// Rows of a tensor [batch, row, head, column]: an extent x columns view.
   mlir::Value rowsOf(mlir::Value memref, Index batch, Index head, Index extent, int64_t columns);
