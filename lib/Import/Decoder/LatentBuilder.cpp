@@ -22,48 +22,23 @@ static Value withoutHead(LayerBuilder &layer, Value x) {
                                          SmallVector<ReassociationIndices>{{0}, {1}, {2, 3}});
 }
 
-namespace {
-/// Columns of a cache [batch, capacity, 1, n], and how to put them back.
-class CacheColumns {
-public:
-  CacheColumns(LayerBuilder &layer, Value cache, int64_t first, int64_t count)
-      : builder(layer.builder), loc(layer.loc), sizes(tensor::getMixedSizes(builder, loc, cache)),
-        offsets(4, builder.getIndexAttr(0)), strides(4, builder.getIndexAttr(1)) {
-    offsets.back() = builder.getIndexAttr(first);
-    sizes.back() = builder.getIndexAttr(count);
-  }
-
-  Value extract(Value cache) {
-    return tensor::ExtractSliceOp::create(builder, loc, cache, offsets, sizes, strides);
-  }
-  Value insert(Value columns, Value cache) {
-    return tensor::InsertSliceOp::create(builder, loc, columns, cache, offsets, sizes, strides);
-  }
-
-private:
-  OpBuilder &builder;
-  Location loc;
-  SmallVector<OpFoldResult> sizes, offsets, strides;
-};
-} // namespace
-
 static attn::KvAppendOp append(LayerBuilder &layer, Value keyCache, Value valueCache, Value key,
                                Value value) {
   return attn::KvAppendOp::create(layer.builder, layer.loc, keyCache, valueCache, key, value,
                                   layer.call.start, /*block_table=*/Value());
 }
 
-/// Appends latents and rope keys, which are the two parts of a row.
-static Value appendLatents(LayerBuilder &layer, Value cache, Value latents, Value ropeKeys) {
-  auto width = [](Value x) { return cast<RankedTensorType>(x.getType()).getDimSize(3); };
-  Value rows = withHead(layer, cache);
-  CacheColumns first(layer, rows, 0, width(latents));
-  CacheColumns second(layer, rows, width(latents), width(ropeKeys));
-  attn::KvAppendOp appended =
-      append(layer, first.extract(rows), second.extract(rows), latents, ropeKeys);
-  rows = second.insert(appended.getUpdatedValueCache(),
-                       first.insert(appended.getUpdatedKeyCache(), rows));
-  return withoutHead(layer, rows);
+/// Appends rows to a cache whose partner has no channels.
+static Value appendRows(LayerBuilder &layer, Value cache, Value rows) {
+  auto nothingLike = [&](Value tensor) -> Value {
+    SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(layer.builder, layer.loc, tensor);
+    sizes.back() = layer.builder.getIndexAttr(0);
+    return tensor::EmptyOp::create(layer.builder, layer.loc, sizes, getElementTypeOrSelf(tensor));
+  };
+  Value rowsBefore = withHead(layer, cache), added = withHead(layer, rows);
+  return withoutHead(layer,
+                     append(layer, rowsBefore, nothingLike(rowsBefore), added, nothingLike(added))
+                         .getUpdatedKeyCache());
 }
 
 /// The keys that each query attends to, of those in the index cache.
@@ -98,11 +73,10 @@ Value heddle::buildMixer(LayerBuilder &layer, const LatentAttention &latent, Val
   Value down = layer.linear(x, latent.keyValueDown);
   Value latents = layer.norm(tensors.columns(down, 0, latent.latentDim), latent.latentNorm);
   Value ropeKeys = rotate(withHead(layer, tensors.columns(down, latent.latentDim, rope)));
-  Value indices;
+  Value rows = tensors.concatenate({latents, withoutHead(layer, ropeKeys)}), indices;
   if (latent.indexer) {
     const KeyIndexer &indexer = *latent.indexer;
     Value key = layer.norm(layer.linear(x, indexer.key), indexer.keyNorm);
-    Value rows = tensors.concatenate({latents, withoutHead(layer, ropeKeys)});
     attn::KvAppendOp appended =
         append(layer, withHead(layer, caches[0]), withHead(layer, caches[1]), withHead(layer, rows),
                layer.rotate(withHead(layer, key), indexer.rope));
@@ -110,7 +84,7 @@ Value heddle::buildMixer(LayerBuilder &layer, const LatentAttention &latent, Val
     updated.push_back(withoutHead(layer, appended.getUpdatedValueCache()));
     indices = chooseKeys(layer, indexer, x, queryLatent, updated[1]);
   } else {
-    updated.push_back(appendLatents(layer, caches[0], withHead(layer, latents), ropeKeys));
+    updated.push_back(appendRows(layer, caches[0], rows));
   }
 
   auto attention = attn::LatentAttentionOp::create(
