@@ -113,12 +113,15 @@ private:
                              << used->nearest;
   }
 
-  /// What the reference computes by loops that read tables, which only a host can.
+  /// What the reference computes by loops, over tokens or by what tables say, which only a host can.
   LogicalResult refuseForms() {
     WalkResult result = getOperation().walk([](Operation *op) -> WalkResult {
       if (auto append = dyn_cast<attn::KvAppendOp>(op))
         return refuse(op, {{append.getSlots() != nullptr, "slots", "start and a block_table"},
                            {append.getNewLen() != nullptr, "new_len", "as many rows as are new"}});
+      if (isa<attn::LinearAttentionOp, attn::ShortConvOp, attn::ExpertsOp, attn::SinkhornOp,
+              attn::StreamMapsOp, attn::PatternScoresOp>(op))
+        return op->emitOpError("has no GPU kernel; expected target cpu");
       auto attention = dyn_cast<attn::AttentionOp>(op);
       if (!attention)
         return success();
