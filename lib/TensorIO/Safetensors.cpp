@@ -91,10 +91,12 @@ Status Reader::readTensor(const std::string &tensor, const json &value) {
   const std::string &typeText = typeValue.get_ref<const std::string &>();
   const auto *type = std::find_if(std::begin(typeNames), std::end(typeNames),
                                   [&](const TypeName &known) { return known.text == typeText; });
-  if (type == std::end(typeNames))
-    return failTensor(tensor, "dtype \"" + typeText +
-                                  "\" is not supported, expected one of F64 F32 F16 BF16 I64 I32 "
-                                  "I16 I8 U8 BOOL");
+  if (type == std::end(typeNames)) {
+    std::string message = "dtype \"" + typeText + "\" is not supported, expected one of";
+    for (const TypeName &known : typeNames)
+      message.append(" ").append(known.text);
+    return failTensor(tensor, message);
+  }
 
   std::optional<std::vector<int64_t>> shape = readExtents(value["shape"]);
   if (!shape)

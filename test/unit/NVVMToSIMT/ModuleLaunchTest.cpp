@@ -130,11 +130,13 @@ TEST_F(ModuleLaunch, OptionsHoldUntilTheyAreSetBack) {
 }
 
 TEST_F(ModuleLaunch, SlicesOfOneTensorMayOverlap) {
-  // Ranges from first to last element may overlap, as those of two heads of one projection do.
-  std::vector<int32_t> both(96);
-  EXPECT_EQ(launch(both.data(), both.data() + 32, 64), HEDDLE_OK) << context.message;
-  EXPECT_EQ(launch(both.data(), both.data() + 32, 64, /*past=*/1), HEDDLE_DEVICE_ERROR);
-  EXPECT_THAT(context.message, HasSubstr("buffer 'x, y' of 384 bytes"));
+  // Ranges from first to last element may overlap, as those of two heads of one projection do; elements that are written must not.
+  std::vector<int32_t> both(128);
+  EXPECT_EQ(launch(both.data(), both.data() + 32, 64, /*past=*/32, /*countY=*/96), HEDDLE_OK)
+      << context.message;
+  EXPECT_EQ(launch(both.data(), both.data() + 32, 64, /*past=*/33, /*countY=*/96),
+            HEDDLE_DEVICE_ERROR);
+  EXPECT_THAT(context.message, HasSubstr("buffer 'x, y' of 512 bytes"));
 }
 
 TEST_F(ModuleLaunch, EmptyBuffersHoldNothing) {

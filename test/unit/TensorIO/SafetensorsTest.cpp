@@ -81,9 +81,9 @@ TEST(SafetensorsTest, RefusesBrokenEntries) {
   EXPECT_EQ(entry(R"({"dtype":1,"shape":[2],"data_offsets":[0,8]})"),
             "w: tensor 'a': dtype is number, expected a string");
   EXPECT_EQ(
-      entry(tensor("F8_E4M3", "[8]", "[0,8]")),
-      "w: tensor 'a': dtype \"F8_E4M3\" is not supported, expected one of F64 F32 F16 BF16 I64 "
-      "I32 I16 I8 U8 BOOL");
+      entry(tensor("F8_E5M2", "[8]", "[0,8]")),
+      "w: tensor 'a': dtype \"F8_E5M2\" is not supported, expected one of F64 F32 F16 BF16 I64 "
+      "I32 I16 I8 U8 BOOL F8_E4M3");
   EXPECT_EQ(entry(tensor("F32", "[-2]", "[0,8]")),
             "w: tensor 'a': shape is [-2], expected an array of integers of 0 or more");
   EXPECT_EQ(entry(tensor("F32", "[2.0]", "[0,8]")),
