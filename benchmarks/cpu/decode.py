@@ -4,7 +4,6 @@ import torch.nn.functional as F
 
 from .attention import HEADS, KV_HEADS, LIMIT, source
 from .onnx_model import NO_BF16, OnnxModel, fused
-from .paging import paged_source
 from .program import compile_module
 from .work import Goal, Row, Work, random_tensors
 
@@ -62,13 +61,14 @@ def contiguous(dtype, sequences):
 
 def _paged_module(dtype):
     q, k = f"tensor<?x1x{HEADS}x{DIM}x{dtype}>", f"tensor<?x?x{KV_HEADS}x{DIM}x{dtype}>"
-    return compile_module(f"decode_paged_{dtype}", paged_source(f"decode_paged_{dtype}", f"""func.func @attention(
+    return compile_module(f"decode_paged_{dtype}", f"""func.func @attention(
     %q: {q} {{heddle.name = "q"}}, %k: {k} {{heddle.name = "k"}}, %v: {k} {{heddle.name = "v"}},
-    %lengths: tensor<?xi32> {{heddle.name = "lengths"}}) -> ({q} {{heddle.name = "o"}}) {{
-  %o = attn.attention %q, %k, %v kv_len(%lengths : tensor<?xi32>) {{causal}} : ({q}, {k}, {k}) -> {q}
+    %lengths: tensor<?xi32> {{heddle.name = "lengths"}}, %tables: tensor<?x?xi32> {{heddle.name = "tables"}}) -> ({q} {{heddle.name = "o"}}) {{
+  %o = attn.attention %q, %k, %v kv_len(%lengths : tensor<?xi32>) block_table(%tables : tensor<?x?xi32>) {{causal}}
+      : ({q}, {k}, {k}) -> {q}
   return %o : {q}
 }}
-"""))
+""")
 
 
 def paged(dtype, page, sequences=1):
