@@ -218,7 +218,7 @@ func.func @tokens(
 
 // -----
 
-func.func @choices(%x: tensor<?x?x40xf32>, 
+func.func @choices(%x: tensor<?x?x40xf32>,
     // expected-note @below {{indices has type 'tensor<?x?x3xi32>'}}
     %i: tensor<?x?x3xi32>, %w: tensor<?x?x2xf32>, %a0: tensor<4x24x40xf32>, %a1: tensor<4x24x40xf32>, %a2: tensor<4x40x24xf32>) {
   // expected-error @below {{'attn.experts' op expected dimension 2 of weights (2) to equal dimension 2 of indices (3)}}

@@ -55,7 +55,7 @@ TEST(MmaPlanTest, FragmentsAreThoseOfTheInstruction) {
           for (int64_t block = 0; block < blocks; ++block)
             for (int64_t step = 0; step < 5; ++step)
               for (int64_t reg = 0; reg < fragments.elements(); ++reg)
-                forEachLane([&](int g, int t) {
+                forEachLane([&, operand = operand](int g, int t) {
                   Element expected = elementAt(one, reg, g, t);
                   int64_t part = operand == A ? warp % 2 : warp / 2;
                   int64_t adjacent = blocks & -blocks;
