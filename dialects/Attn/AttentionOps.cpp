@@ -125,32 +125,16 @@ static LogicalResult verifyScoreOperand(AttentionOp op, NamedOperand operand,
 }
 
 static LogicalResult verifyAttributes(AttentionOp op) {
-  if (std::optional<ArrayRef<int64_t>> window = op.getWindow()) {
-    if (window->size() != 2)
-      return op.emitOpError() << "expected window to have 2 values (left, right), got "
-                              << window->size();
-    for (auto [side, value] : llvm::enumerate(*window))
-      if (value < -1)
-        return op.emitOpError() << "expected the " << (side == 0 ? "left" : "right")
-                                << " value of window to be >= -1, got " << value;
-  }
+  if (failed(verifyWindow(op, op.getWindow())))
+    return failure();
   for (auto [name, value] : {std::pair("global_keys", op.getGlobalKeys()),
                              std::pair("attention_chunk", op.getAttentionChunk())})
     if (value && int64_t(*value) < 1)
       return op.emitOpError() << "expected " << name << " to be >= 1, got " << int64_t(*value);
-  constexpr double anything = -std::numeric_limits<double>::infinity();
   if (op.getSoftcap() && failed(verifyNumber(op, "softcap", op.getSoftcap()->convertToDouble(), 0,
                                              /*exclusive=*/true)))
     return failure();
-  if (op.getScale())
-    return verifyNumber(op, "scale", op.getScale()->convertToDouble(), anything,
-                        /*exclusive=*/true);
-  int64_t dim = cast<RankedTensorType>(op.getQuery().getType()).getDimSize(3);
-  if (ShapedType::isDynamic(dim))
-    return op.emitOpError("expected attribute scale, as dimension 3 of query is dynamic");
-  if (dim == 0)
-    return op.emitOpError("expected attribute scale, as dimension 3 of query is 0");
-  return success();
+  return verifyScale(op, op.getScale(), NamedOperand{"query", op.getQuery()}.dim(3));
 }
 
 LogicalResult AttentionOp::verify() {

@@ -137,16 +137,6 @@ static LogicalResult verifyRule(LinearAttentionOp op) {
   return success();
 }
 
-static LogicalResult verifyScale(LinearAttentionOp op, int64_t keyDim) {
-  constexpr double anything = -std::numeric_limits<double>::infinity();
-  if (op.getScale())
-    return verifyNumber(op, "scale", op.getScale()->convertToDouble(), anything,
-                        /*exclusive=*/true);
-  if (ShapedType::isDynamic(keyDim))
-    return op.emitOpError("expected attribute scale, as dimension 3 of query is dynamic");
-  return success();
-}
-
 /// decay is [Hv], [B, T, Hv] or [B, T, Hv, dk].
 static LogicalResult verifyDecay(LinearAttentionOp op, NamedOperand key, NamedOperand value) {
   NamedOperand decay{"decay", op.getDecay()};
@@ -172,7 +162,8 @@ LogicalResult LinearAttentionOp::verify() {
       return emitOpError() << "expected dimension 3 of " << operand.name
                            << " to be positive, got 0";
   if (failed(verifyHeads(*this, query.dim(2), key.dim(2), value.dim(2))) ||
-      failed(verifyRule(*this)) || failed(verifyScale(*this, knownDim(query.dim(3), key.dim(3)))) ||
+      failed(verifyRule(*this)) ||
+      failed(verifyScale(*this, getScale(), knownDim(query.dim(3), key.dim(3)))) ||
       (getDecay() && failed(verifyDecay(*this, key, value))))
     return failure();
   if (getBeta())

@@ -130,26 +130,12 @@ static LogicalResult verifyPatterns(PatternScoresOp op) {
 }
 
 static LogicalResult verifyScoreAttributes(PatternScoresOp op) {
-  if (std::optional<ArrayRef<int64_t>> window = op.getWindow()) {
-    if (window->size() != 2)
-      return op.emitOpError() << "expected window to have 2 values (left, right), got "
-                              << window->size();
-    for (auto [side, value] : llvm::enumerate(*window))
-      if (value < -1)
-        return op.emitOpError() << "expected the " << (side == 0 ? "left" : "right")
-                                << " value of window to be >= -1, got " << value;
-  }
+  if (failed(verifyWindow(op, op.getWindow())))
+    return failure();
   if (op.getSoftcap() && failed(verifyNumber(op, "softcap", op.getSoftcap()->convertToDouble(), 0,
                                              /*exclusive=*/true)))
     return failure();
-  if (op.getScale())
-    return verifyNumber(op, "scale", op.getScale()->convertToDouble(), -INFINITY,
-                        /*exclusive=*/true);
-  int64_t dim = cast<RankedTensorType>(op.getQuery().getType()).getDimSize(3);
-  if (!ShapedType::isDynamic(dim) && dim > 0)
-    return success();
-  return op.emitOpError() << "expected attribute scale, as dimension 3 of query is "
-                          << (dim == 0 ? "0" : "dynamic");
+  return verifyScale(op, op.getScale(), NamedOperand{"query", op.getQuery()}.dim(3));
 }
 
 LogicalResult PatternScoresOp::verify() {

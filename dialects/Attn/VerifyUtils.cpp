@@ -46,6 +46,28 @@ LogicalResult verifyNumber(Operation *op, StringRef name, double value, double l
   return diag << ", got " << numberText(value);
 }
 
+LogicalResult verifyWindow(Operation *op, std::optional<ArrayRef<int64_t>> window) {
+  if (!window)
+    return success();
+  if (window->size() != 2)
+    return op->emitOpError() << "expected window to have 2 values (left, right), got "
+                             << window->size();
+  for (auto [side, value] : llvm::enumerate(*window))
+    if (value < -1)
+      return op->emitOpError() << "expected the " << (side == 0 ? "left" : "right")
+                               << " value of window to be >= -1, got " << value;
+  return success();
+}
+
+LogicalResult verifyScale(Operation *op, std::optional<APFloat> scale, int64_t queryDim) {
+  if (scale)
+    return verifyNumber(op, "scale", scale->convertToDouble(), -INFINITY, /*exclusive=*/true);
+  if (!ShapedType::isDynamic(queryDim) && queryDim > 0)
+    return success();
+  return op->emitOpError() << "expected attribute scale, as dimension 3 of query is "
+                           << (queryDim == 0 ? "0" : "dynamic");
+}
+
 SmallVector<OpFoldResult> dimsOf(OpBuilder &builder, Location loc, Value value) {
   return tensor::getMixedSizes(builder, loc, value);
 }

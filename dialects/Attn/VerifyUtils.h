@@ -6,6 +6,8 @@
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Operation.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "llvm/ADT/APFloat.h"
+#include <optional>
 #include <string>
 
 namespace heddle::attn {
@@ -39,6 +41,14 @@ std::string numberText(double value);
 /// if `exclusive`).
 llvm::LogicalResult verifyNumber(mlir::Operation *op, llvm::StringRef name, double value,
                                  double low, bool exclusive);
+
+/// Reports an error unless `window`, if it is there, has two values that are -1 or more.
+llvm::LogicalResult verifyWindow(mlir::Operation *op,
+                                 std::optional<llvm::ArrayRef<int64_t>> window);
+
+/// Reports an error unless `scale` is finite, or absent with dimension 3 of query, `queryDim`, known and above 0: it gives the scale then.
+llvm::LogicalResult verifyScale(mlir::Operation *op, std::optional<llvm::APFloat> scale,
+                                int64_t queryDim);
 
 /// The dimensions of `value` as attributes or `tensor.dim` operations.
 llvm::SmallVector<mlir::OpFoldResult> dimsOf(mlir::OpBuilder &builder, mlir::Location loc,

@@ -5,15 +5,8 @@
 using namespace heddle;
 using testing::Each;
 using testing::ElementsAre;
-using testing::IsEmpty;
 
 namespace {
-
-DecoderConfig config(const std::string &modelType, const std::string &fields = "") {
-  ParsedConfig parsed = parseFields(modelType, fields);
-  EXPECT_THAT(parsed.messages, IsEmpty());
-  return parsed.config.value_or(DecoderConfig());
-}
 
 /// The projections of the first layer that have a bias.
 std::string biases(const DecoderConfig &c) {

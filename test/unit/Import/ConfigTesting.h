@@ -37,6 +37,13 @@ inline ParsedConfig parseFields(const std::string &modelType, const std::string 
                      fields + "}");
 }
 
+/// What such a config means, if nothing is to be said against it.
+inline DecoderConfig config(const std::string &modelType, const std::string &fields = "") {
+  ParsedConfig parsed = parseFields(modelType, fields);
+  EXPECT_THAT(parsed.messages, testing::IsEmpty());
+  return parsed.config.value_or(DecoderConfig());
+}
+
 /// Keys that each layer sees including its own; 0: all of them.
 inline std::vector<int64_t> windows(const DecoderConfig &config) {
   std::vector<int64_t> keys;

@@ -14,12 +14,6 @@ using testing::Not;
 
 namespace {
 
-DecoderConfig config(const std::string &modelType, const std::string &fields = "") {
-  ParsedConfig parsed = parseFields(modelType, fields);
-  EXPECT_THAT(parsed.messages, IsEmpty());
-  return parsed.config.value_or(DecoderConfig());
-}
-
 std::string error(const std::string &modelType, const std::string &fields) {
   ParsedConfig parsed = parseFields(modelType, fields);
   return parsed.config ? "no error" : parsed.messages.front();

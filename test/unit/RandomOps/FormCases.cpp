@@ -453,15 +453,20 @@ static OpCase mergePartials(const std::string &symbol, Random &random) {
                 parts.set(at, NAN);
             }
             Array sinks = Array::uniform(sinksType, {heads}, random, -20, 20);
+            /// The largest lse of the parts, and the sum of their weights beside it.
+            auto sumUp = [&](int64_t b, int64_t h, int64_t i) {
+              double m = -INFINITY, sum = 0;
+              for (int64_t s = 0; s < count; ++s)
+                m = std::max(m, lses.get(s, b, h, i));
+              for (int64_t s = 0; m > -INFINITY && s < count; ++s)
+                sum += std::exp(lses.get(s, b, h, i) - m);
+              return std::pair(m, sum);
+            };
             std::vector<double> output, scales, lse, sizes;
             for (int64_t b = 0; b < batch; ++b)
               for (int64_t i = 0; i < queries; ++i)
                 for (int64_t h = 0; h < heads; ++h) {
-                  double m = -INFINITY, sum = 0;
-                  for (int64_t s = 0; s < count; ++s)
-                    m = std::max(m, lses.get(s, b, h, i));
-                  for (int64_t s = 0; m > -INFINITY && s < count; ++s)
-                    sum += std::exp(lses.get(s, b, h, i) - m);
+                  auto [m, sum] = sumUp(b, h, i);
                   double all = sum + (hasSinks && sum > 0 ? std::exp(sinks[h] - m) : 0);
                   for (int64_t d = 0; d < dim; ++d) {
                     double value = 0, size = 0;
@@ -478,11 +483,7 @@ static OpCase mergePartials(const std::string &symbol, Random &random) {
             for (int64_t b = 0; b < batch; ++b)
               for (int64_t h = 0; h < heads; ++h)
                 for (int64_t i = 0; i < queries; ++i) {
-                  double m = -INFINITY, sum = 0;
-                  for (int64_t s = 0; s < count; ++s)
-                    m = std::max(m, lses.get(s, b, h, i));
-                  for (int64_t s = 0; m > -INFINITY && s < count; ++s)
-                    sum += std::exp(lses.get(s, b, h, i) - m);
+                  auto [m, sum] = sumUp(b, h, i);
                   lse.push_back(sum > 0 ? m + std::log(sum) : -INFINITY);
                   sizes.push_back(1 + (sum > 0 ? std::abs(lse.back()) : 0));
                 }
