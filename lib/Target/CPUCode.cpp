@@ -11,13 +11,17 @@
 #include "mlir/Dialect/Linalg/IR/LinalgInterfaces.h"
 
 #include <atomic>
+#include <list>
 
 using namespace mlir;
 
 namespace heddle {
 namespace {
 
-/// Kernels, then machine code, for one CPU variant.
+/// Functions of more operations than this are compiled beside the others of their variant: about a tenth of a second.
+constexpr int64_t leastSplitOps = 1500;
+
+/// Kernels, then machine code, for one CPU variant, or of one function of it.
 struct VariantCode : ObjectCode {
   OwningOpRef<ModuleOp> kernels;
 };
@@ -83,13 +87,14 @@ public:
   }
 
   LogicalResult finish() override {
-    for (VariantCode &code : codes) {
+    auto finishCode = [&](VariantCode &code) {
       llvm::append_range(phases, code.phases);
-      if (failed(code.result))
-        return failure();
-      objects.push_back(std::move(code.object));
-    }
-    return success();
+      if (succeeded(code.result))
+        objects.push_back(std::move(code.object));
+      return code.result;
+    };
+    return success(llvm::all_of(codes, [&](auto &code) { return succeeded(finishCode(code)); }) &&
+                   llvm::all_of(splits, [&](auto &code) { return succeeded(finishCode(code)); }));
   }
 
   LogicalResult print(std::string &text) override {
@@ -124,6 +129,17 @@ private:
     for (VariantCode &code : codes)
       modules.push_back({code.variant, *code.kernels});
     shareFunctions(modules, sharedPrefix);
+    // Several objects each, so that no processor waits for another's last; the largest functions first.
+    if (codes.size() > 1)
+      for (const VariantModule &each : modules)
+        if (OwningOpRef<ModuleOp> split = splitLargestFunction(each, sharedPrefix, leastSplitOps)) {
+          VariantCode &code = splits.emplace_back();
+          code.name = (each.variant->name + "-largest").str();
+          code.variant = each.variant;
+          code.kernels = std::move(split);
+        }
+    for (VariantCode &code : splits)
+      pool.async([&] { code.result = compile(code); });
     for (VariantCode &code : codes)
       pool.async([&] { code.result = compile(code); });
   }
@@ -143,6 +159,7 @@ private:
 
   SmallVector<const CPUVariant *> variants;
   std::vector<VariantCode> codes;
+  std::list<VariantCode> splits;
   std::string sharedPrefix;
   std::atomic<size_t> waiting;
 };

@@ -1,4 +1,4 @@
-//===- SharedFunctions.cpp - functions of several CPU variants ------------===//
+//===- SharedFunctions.cpp - functions of several objects -----------------===//
 //
 // Variants such as avx512bf16 and avx512amx differ in some products alone: what is left of a module would be compiled several times. For each
 // variant, from the least to the most demanding, and for each lesser one:
@@ -177,6 +177,52 @@ void shareFunctions(ArrayRef<VariantModule> modules, StringRef prefix) {
     }
   for (size_t i = 0; i < modules.size(); ++i)
     rename(modules[i].module, symbols[i], renamings[i]);
+}
+
+OwningOpRef<ModuleOp> splitLargestFunction(const VariantModule &code, StringRef prefix,
+                                           int64_t leastOps) {
+  Symbols symbols = symbolsOf(code.module);
+  auto referencesOf = [&](Operation *function) {
+    SetVector<Operation *> references;
+    function->walk([&](Operation *op) {
+      op->getAttrDictionary().walk([&](FlatSymbolRefAttr reference) {
+        if (Operation *symbol = symbols.lookup(reference.getAttr()))
+          references.insert(symbol);
+      });
+    });
+    return references;
+  };
+  Operation *largest = nullptr;
+  int64_t size = 0;
+  for (auto [name, op] : symbols) {
+    int64_t ops = 0;
+    op->walk([&](Operation *) { ++ops; });
+    if (ops > size && isDefinition(op) && llvm::none_of(referencesOf(op), isDefinition)) {
+      largest = op;
+      size = ops;
+    }
+  }
+  if (size < leastOps)
+    return nullptr;
+
+  OwningOpRef<ModuleOp> split(cast<ModuleOp>(code.module->cloneWithoutRegions()));
+  split->getRegion().emplaceBlock();
+  OpBuilder builder = OpBuilder::atBlockEnd(split->getBody());
+  for (Operation *reference : referencesOf(largest))
+    builder.clone(*reference);
+  setLinkage(largest, LLVM::Linkage::External);
+  builder.clone(*largest);
+  dropBody(largest);
+  // Other modules know a shared one by its name.
+  StringAttr name = SymbolTable::getSymbolName(largest);
+  if (name.strref().starts_with((prefix + ".shared.").str()))
+    return split;
+  Renaming renaming;
+  renaming[name] =
+      StringAttr::get(name.getContext(), prefix + "." + code.variant->name + "." + name.strref());
+  rename(code.module, symbols, renaming);
+  rename(*split, symbolsOf(*split), renaming);
+  return split;
 }
 
 } // namespace heddle

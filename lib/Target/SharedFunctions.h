@@ -1,4 +1,4 @@
-//===- SharedFunctions.h - functions of several CPU variants ----*- C++ -*-===//
+//===- SharedFunctions.h - functions of several objects ---------*- C++ -*-===//
 
 #ifndef HEDDLE_LIB_TARGET_SHAREDFUNCTIONS_H
 #define HEDDLE_LIB_TARGET_SHAREDFUNCTIONS_H
@@ -20,6 +20,12 @@ struct VariantModule {
 /// exchanged share: the same architecture and width of vectors, and no feature that the greater one lacks; what computes in bf16 also needs the same instructions for that. What a shared function refers to
 /// is shared, too, or an equal constant or declaration. `modules` come from the least variant to the most demanding.
 void shareFunctions(llvm::ArrayRef<VariantModule> modules, llvm::StringRef prefix);
+
+/// Moves the largest function of `code` that calls none of the module's own into a module of its own, which can be compiled beside the rest;
+/// `code` keeps a declaration. The function is a symbol `<prefix>.<variant>.<function>`, unless it is shared. Null if it has less than `leastOps`
+/// operations.
+mlir::OwningOpRef<mlir::ModuleOp> splitLargestFunction(const VariantModule &code,
+                                                       llvm::StringRef prefix, int64_t leastOps);
 
 } // namespace heddle
 
