@@ -13,7 +13,8 @@ namespace {
 /// elements.
 struct Rows {
   Rows(TensorEmitter &emit, Value input, Type compute)
-      : shape(emit.shapeOf(input)), outer(shape.begin(), shape.end() - 1), compute(compute) {
+      : input(input), element(getElementTypeOrSelf(input)), compute(compute),
+        shape(emit.shapeOf(input)), outer(shape.begin(), shape.end() - 1) {
     for (unsigned dim = 0; dim < shape.size(); ++dim)
       all.push_back(dim);
     row.assign(all.begin(), all.end() - 1);
@@ -26,15 +27,16 @@ struct Rows {
 
   Scalar getWidth(TensorEmitter &emit) const { return emit.scalar(width); }
 
+  Value input;
+  Type element, compute;
   Shape shape, outer;
-  Type compute;
   SmallVector<unsigned> all, row, channel;
   Value width;
 };
 
 /// sum x^2 over the last dimension
-Value emitSquares(TensorEmitter &emit, Value input, const Rows &rows) {
-  return emit.reduceLast(rows.outer, rows.compute, 0.0, {{input, rows.all}},
+Value emitSquares(TensorEmitter &emit, const Rows &rows) {
+  return emit.reduceLast(rows.outer, rows.compute, 0.0, {{rows.input, rows.all}},
                          [&](TensorEmitter &, ArrayRef<Scalar> args) {
                            Scalar x = args[0].to(rows.compute);
                            return args[1] + x * x;
@@ -42,8 +44,8 @@ Value emitSquares(TensorEmitter &emit, Value input, const Rows &rows) {
 }
 
 /// 1 / sqrt(sum x^2 / D + eps)
-Value emitRmsFactor(TensorEmitter &emit, Value input, const Rows &rows, double eps) {
-  return emit.elementwise(rows.outer, rows.compute, {{emitSquares(emit, input, rows), rows.row}},
+Value emitRmsFactor(TensorEmitter &emit, const Rows &rows, double eps) {
+  return emit.elementwise(rows.outer, rows.compute, {{emitSquares(emit, rows), rows.row}},
                           [&](TensorEmitter &body, ArrayRef<Scalar> args) {
                             return 1.0 / sqrt(args[0] / rows.getWidth(body) + eps);
                           });
@@ -56,18 +58,16 @@ struct RmsNormToLinalg : AttnToLinalgPattern<RmsNormOp> {
   LogicalResult matchAndRewrite(RmsNormOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     TensorEmitter emit(op.getLoc(), rewriter);
-    Value input = adaptor.getInput();
-    Type element = getElementTypeOrSelf(input), compute = computeType(input);
-    Rows rows(emit, input, compute);
-    Value factor = emitRmsFactor(emit, input, rows, op.getEps().convertToDouble());
+    Rows rows(emit, adaptor.getInput(), computeType(adaptor.getInput()));
+    Value factor = emitRmsFactor(emit, rows, op.getEps().convertToDouble());
     Value result = emit.elementwise(
-        rows.shape, element,
-        {{input, rows.all}, {factor, rows.row}, {adaptor.getWeight(), rows.channel}},
+        rows.shape, rows.element,
+        {{rows.input, rows.all}, {factor, rows.row}, {adaptor.getWeight(), rows.channel}},
         [&](TensorEmitter &, ArrayRef<Scalar> args) {
-          Scalar w = args[2].to(compute);
+          Scalar w = args[2].to(rows.compute);
           if (op.getPlusOne())
             w = 1.0 + w;
-          return (args[0].to(compute) * args[1] * w).to(element);
+          return (args[0].to(rows.compute) * args[1] * w).to(rows.element);
         });
     rewriter.replaceOp(op, result);
     return success();
@@ -84,48 +84,48 @@ struct LayerNormToLinalg : AttnToLinalgPattern<LayerNormOp> {
   LogicalResult matchAndRewrite(LayerNormOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     TensorEmitter emit(op.getLoc(), rewriter);
-    Value input = adaptor.getInput();
-    Type element = getElementTypeOrSelf(input), compute = computeType(input);
-    Rows rows(emit, input, compute);
+    Rows rows(emit, adaptor.getInput(), computeType(adaptor.getInput()));
     double eps = op.getEps().convertToDouble();
 
     Value sum = emit.reduceLast(
-        rows.outer, compute, 0.0, {{input, rows.all}},
-        [&](TensorEmitter &, ArrayRef<Scalar> args) { return args[1] + args[0].to(compute); });
+        rows.outer, rows.compute, 0.0, {{rows.input, rows.all}},
+        [&](TensorEmitter &, ArrayRef<Scalar> args) { return args[1] + args[0].to(rows.compute); });
     Value roughMean = emit.elementwise(
-        rows.outer, compute, {{sum, rows.row}},
+        rows.outer, rows.compute, {{sum, rows.row}},
         [&](TensorEmitter &body, ArrayRef<Scalar> args) { return args[0] / rows.getWidth(body); });
-    Value rest =
-        emit.reduceLast(rows.outer, compute, 0.0, {{input, rows.all}, {roughMean, rows.row}},
+    Value rest = emit.reduceLast(rows.outer, rows.compute, 0.0,
+                                 {{rows.input, rows.all}, {roughMean, rows.row}},
+                                 [&](TensorEmitter &, ArrayRef<Scalar> args) {
+                                   return args[2] + (args[0].to(rows.compute) - args[1]);
+                                 });
+    Value mean =
+        emit.elementwise(rows.outer, rows.compute, {{roughMean, rows.row}, {rest, rows.row}},
+                         [&](TensorEmitter &body, ArrayRef<Scalar> args) {
+                           return args[0] + args[1] / rows.getWidth(body);
+                         });
+    Value squares =
+        emit.reduceLast(rows.outer, rows.compute, 0.0, {{rows.input, rows.all}, {mean, rows.row}},
                         [&](TensorEmitter &, ArrayRef<Scalar> args) {
-                          return args[2] + (args[0].to(compute) - args[1]);
+                          Scalar centred = args[0].to(rows.compute) - args[1];
+                          return args[2] + centred * centred;
                         });
-    Value mean = emit.elementwise(rows.outer, compute, {{roughMean, rows.row}, {rest, rows.row}},
-                                  [&](TensorEmitter &body, ArrayRef<Scalar> args) {
-                                    return args[0] + args[1] / rows.getWidth(body);
-                                  });
-    Value squares = emit.reduceLast(rows.outer, compute, 0.0, {{input, rows.all}, {mean, rows.row}},
-                                    [&](TensorEmitter &, ArrayRef<Scalar> args) {
-                                      Scalar centred = args[0].to(compute) - args[1];
-                                      return args[2] + centred * centred;
-                                    });
-    Value factor = emit.elementwise(rows.outer, compute, {{squares, rows.row}},
+    Value factor = emit.elementwise(rows.outer, rows.compute, {{squares, rows.row}},
                                     [&](TensorEmitter &body, ArrayRef<Scalar> args) {
                                       return 1.0 / sqrt(args[0] / rows.getWidth(body) + eps);
                                     });
 
-    SmallVector<TensorEmitter::Input> inputs = {{input, rows.all},
+    SmallVector<TensorEmitter::Input> inputs = {{rows.input, rows.all},
                                                 {mean, rows.row},
                                                 {factor, rows.row},
                                                 {adaptor.getWeight(), rows.channel}};
     if (adaptor.getBias())
       inputs.push_back({adaptor.getBias(), rows.channel});
-    Value result =
-        emit.elementwise(rows.shape, element, inputs, [&](TensorEmitter &, ArrayRef<Scalar> args) {
-          Scalar y = (args[0].to(compute) - args[1]) * args[2] * args[3].to(compute);
+    Value result = emit.elementwise(
+        rows.shape, rows.element, inputs, [&](TensorEmitter &, ArrayRef<Scalar> args) {
+          Scalar y = (args[0].to(rows.compute) - args[1]) * args[2] * args[3].to(rows.compute);
           if (args.size() > 4)
-            y = y + args[4].to(compute);
-          return y.to(element);
+            y = y + args[4].to(rows.compute);
+          return y.to(rows.element);
         });
     rewriter.replaceOp(op, result);
     return success();
@@ -139,20 +139,19 @@ struct GatedRmsNormToLinalg : AttnToLinalgPattern<GatedRmsNormOp> {
   LogicalResult matchAndRewrite(GatedRmsNormOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     TensorEmitter emit(op.getLoc(), rewriter);
-    Value input = adaptor.getInput();
-    Type element = getElementTypeOrSelf(input), compute = computeType(input);
-    Rows rows(emit, input, compute);
-    Value factor = emitRmsFactor(emit, input, rows, op.getEps().convertToDouble());
+    Rows rows(emit, adaptor.getInput(), computeType(adaptor.getInput()));
+    Value factor = emitRmsFactor(emit, rows, op.getEps().convertToDouble());
     Value result = emit.elementwise(
-        rows.shape, element,
-        {{input, rows.all},
+        rows.shape, rows.element,
+        {{rows.input, rows.all},
          {factor, rows.row},
          {adaptor.getWeight(), rows.channel},
          {adaptor.getGate(), rows.all}},
         [&](TensorEmitter &, ArrayRef<Scalar> args) {
-          Scalar gate = args[3].to(compute);
+          Scalar gate = args[3].to(rows.compute);
           gate = op.getKind() == ActivationKind::Silu ? silu(gate) : sigmoid(gate);
-          return (args[0].to(compute) * args[1] * args[2].to(compute) * gate).to(element);
+          return (args[0].to(rows.compute) * args[1] * args[2].to(rows.compute) * gate)
+              .to(rows.element);
         });
     rewriter.replaceOp(op, result);
     return success();
@@ -166,17 +165,16 @@ struct L2NormToLinalg : AttnToLinalgPattern<L2NormOp> {
   LogicalResult matchAndRewrite(L2NormOp op, OpAdaptor adaptor,
                                 ConversionPatternRewriter &rewriter) const override {
     TensorEmitter emit(op.getLoc(), rewriter);
-    Value input = adaptor.getInput();
-    Type element = getElementTypeOrSelf(input), compute = computeType(input);
-    Rows rows(emit, input, compute);
+    Rows rows(emit, adaptor.getInput(), computeType(adaptor.getInput()));
     double eps = op.getEps().convertToDouble();
     Value factor = emit.elementwise(
-        rows.outer, compute, {{emitSquares(emit, input, rows), rows.row}},
+        rows.outer, rows.compute, {{emitSquares(emit, rows), rows.row}},
         [&](TensorEmitter &, ArrayRef<Scalar> args) { return 1.0 / sqrt(args[0] + eps); });
-    Value result = emit.elementwise(rows.shape, element, {{input, rows.all}, {factor, rows.row}},
-                                    [&](TensorEmitter &, ArrayRef<Scalar> args) {
-                                      return (args[0].to(compute) * args[1]).to(element);
-                                    });
+    Value result =
+        emit.elementwise(rows.shape, rows.element, {{rows.input, rows.all}, {factor, rows.row}},
+                         [&](TensorEmitter &, ArrayRef<Scalar> args) {
+                           return (args[0].to(rows.compute) * args[1]).to(rows.element);
+                         });
     rewriter.replaceOp(op, result);
     return success();
   }
