@@ -54,15 +54,10 @@ std::string gatedName(const GatedUnit &unit, DType type) {
   return "glu_" + (unit.name + std::string(dtypeName(type)));
 }
 
-class Activations : public testing::TestWithParam<Way> {
-protected:
-  /// An entry for each function and type, over tensors of rank 3; compiled once each way.
-  bool compile() {
-    static std::map<std::string, Program> compiled;
-    if (auto found = compiled.find(GetParam().text()); found != compiled.end()) {
-      program = found->second;
-      return true;
-    }
+class Activations : public EachWay<Activations> {
+public:
+  /// An entry for each function and type, over tensors of rank 3.
+  static void addEntries(Program &program) {
     for (DType type : {DType::F32, DType::F16, DType::BF16}) {
       std::string rows = tensorType({-1, 3, -1}, type);
       for (const Activation &each : activations) {
@@ -81,18 +76,11 @@ protected:
         program.add(entry);
       }
     }
-    if (!program.compile(GetParam()))
-      return false;
-    compiled[GetParam().text()] = program;
-    return true;
   }
-
-  Program program;
 };
 } // namespace
 
 TEST_P(Activations, AgreeWithTheirFormulas) {
-  ASSERT_TRUE(compile());
   for (DType type : {DType::F32, DType::F16, DType::BF16})
     for (double range : {1.0, 12.0, 200.0})
       for (int64_t width : {1, 17, 130}) {
@@ -113,25 +101,24 @@ TEST_P(Activations, AgreeWithTheirFormulas) {
               << name << " " << dtypeName(type) << " up to " << range << " width " << width;
         };
         for (const Activation &each : activations) {
-          program.call(each.name + std::string(dtypeName(type)), {&x, &y});
+          program->call(each.name + std::string(dtypeName(type)), {&x, &y});
           check(each.name, [&](int64_t i) { return each.value(x[i]); });
         }
         for (const GatedUnit &each : gatedUnits) {
-          program.call(gatedName(each, type), {&x, &up, &y});
+          program->call(gatedName(each, type), {&x, &up, &y});
           check(each.name, [&](int64_t i) { return each.value(x[i], up[i]); });
         }
       }
 }
 
 TEST_P(Activations, ExtremeValues) {
-  ASSERT_TRUE(compile());
   const double values[] = {0,    -0.0,  1e30, -1e30, INFINITY, NAN,
                            88.8, -88.8, 104,  -104,  1e-40,    -700};
   for (const Activation &each : activations) {
     Array x = Array::filled(DType::F32, {1, 3, 4},
                             [&](const auto &i) { return values[i[1] * 4 + i[2]]; });
     Array y(DType::F32, x.shape());
-    program.call(each.name + std::string("f32"), {&x, &y});
+    program->call(each.name + std::string("f32"), {&x, &y});
     for (int64_t i = 0; i < x.count(); ++i) {
       double wanted = each.value(x[i]);
       if (std::isnan(wanted))

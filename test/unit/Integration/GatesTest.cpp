@@ -17,19 +17,15 @@ static constexpr int64_t kHeads = 3, kDim = 5;
 static double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 static double softplus(double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); }
 
-class GateOps : public testing::TestWithParam<std::string> {
-protected:
-  void SetUp() override {
-    auto [entry, isNew] = programs.try_emplace(GetParam());
-    program = &entry->second;
-    if (!isNew)
-      return;
+class GateOps : public EachWay<GateOps> {
+public:
+  static void addEntries(Program &program) {
     for (DType type : {DType::F32, DType::F16, DType::BF16})
-      addEntries(type);
-    ASSERT_TRUE(program->compile(Way(GetParam())));
+      addEntries(program, type);
   }
 
-  void addEntries(DType type) {
+protected:
+  static void addEntries(Program &program, DType type) {
     std::string suffix = std::string(dtypeName(type)), vector = tensorType({kHeads}, DType::F32);
     for (bool perChannel : {false, true})
       for (bool bounded : {false, true}) {
@@ -46,7 +42,7 @@ protected:
                    (bounded ? " {lower_bound = " + floatText(kBound) + "}" : "") + " : " + rows +
                    ", " + vector + ", " + bias + " -> " + result);
         entry.result("%g", result, "g");
-        program->add(entry);
+        program.add(entry);
       }
     std::string rows = tensorType({-1, kHeads, kDim}, type);
     for (const char *kind : {"silu", "sigmoid"}) {
@@ -57,30 +53,27 @@ protected:
                  entry.argument("w", weightType) + " {eps = " + floatText(kEps) + "} : " + rows +
                  ", " + weightType);
       entry.result("%y", rows, "y");
-      program->add(entry);
+      program.add(entry);
     }
     EntryText unit("l2" + suffix);
     unit.line("%y = attn.l2_norm " + unit.argument("x", rows) + " {eps = " + floatText(kEps) +
               "} : " + rows);
     unit.result("%y", rows, "y");
-    program->add(unit);
+    program.add(unit);
     EntryText features("features" + suffix);
     std::string wide = tensorType({-1, kHeads, 2 * kDim}, type);
     features.line("%y = attn.softmax_features " + features.argument("x", rows) + " : " + rows +
                   " -> " + wide);
     features.result("%y", wide, "y");
-    program->add(features);
+    program.add(features);
   }
 
   static std::string gateName(bool perChannel, bool bounded) {
     return std::string("gate_") + (perChannel ? "channel_" : "head_") + (bounded ? "bound_" : "");
   }
-
-  static inline std::map<std::string, Program> programs;
-  Program *program = nullptr;
 };
 
-INSTANTIATE_TEST_SUITE_P(Variants, GateOps, testing::ValuesIn(hostVariants()));
+HEDDLE_TEST_EACH_WAY(GateOps, cpuWays);
 
 TEST_P(GateOps, DecayGates) {
   for (DType type : {DType::F32, DType::F16, DType::BF16})

@@ -110,18 +110,14 @@ std::vector<ConvSpec> convSpecs() {
   return specs;
 }
 
-class ShortConv : public testing::TestWithParam<std::string> {
-protected:
-  void SetUp() override {
-    auto [entry, isNew] = programs.try_emplace(GetParam());
-    program = &entry->second;
-    if (!isNew)
-      return;
+class ShortConv : public EachWay<ShortConv> {
+public:
+  static void addEntries(Program &program) {
     for (size_t i = 0; i < specs.size(); ++i)
-      program->add(specs[i].entry("conv" + std::to_string(i)));
-    ASSERT_TRUE(program->compile(Way(GetParam())));
+      program.add(specs[i].entry("conv" + std::to_string(i)));
   }
 
+protected:
   ConvCall randomCall(const ConvSpec &spec, int64_t tokens, Random &random) {
     ConvCall call;
     int64_t sequences = 3, states = spec.slots ? 6 : sequences, total = tokens;
@@ -162,11 +158,9 @@ protected:
   }
 
   static inline const std::vector<ConvSpec> specs = convSpecs();
-  static inline std::map<std::string, Program> programs;
-  Program *program = nullptr;
 };
 
-INSTANTIATE_TEST_SUITE_P(Variants, ShortConv, testing::ValuesIn(hostVariants()));
+HEDDLE_TEST_EACH_WAY(ShortConv, cpuWays);
 
 } // namespace
 
