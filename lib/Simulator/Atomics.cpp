@@ -73,17 +73,16 @@ static Outcome exchangeIf(void *address, uint64_t expected, uint64_t desired) {
 
 /// What all atomics do around their effect.
 template <typename Effect>
-static uint64_t perform(Thread &self, const AccessInfo &access, Effect effect) {
+static uint64_t perform(Thread &self, const AccessInfo &access, uint32_t order, Effect effect) {
   Located located = locate(self, access);
   if (!located.host)
     return 0;
   bool isShared = access.space == HEDDLE_SIM_SHARED;
-  if (!isShared)
-    followGlobal(self, access);
-  else if (self.cta->hasShadow())
+  if (isShared && self.cta->hasShadow())
     self.cta->follow(self, AccessKind::Atomic, uint32_t(access.address), access.size, false,
                      access.op, access.newValue);
-  Outcome outcome = effect(located.host);
+  auto atomic = [&] { return effect(located.host); };
+  Outcome outcome = isShared ? atomic() : accessInOrder(self, access, order, atomic);
   if (outcome.changed)
     self.cta->noteProgress();
   self.cta->log(self, {isShared ? 0 : located.counted, uint32_t(access.address), access.op,
@@ -94,20 +93,21 @@ static uint64_t perform(Thread &self, const AccessInfo &access, Effect effect) {
 }
 
 extern "C" uint64_t heddle_sim_atomic(heddle_sim_thread *self, uint32_t op, uint32_t space,
-                                      uint32_t kind, uint64_t address, uint64_t operand) {
+                                      uint32_t kind, uint32_t order, uint64_t address,
+                                      uint64_t operand) {
   bool wide = kind == HEDDLE_SIM_ATOMIC_ADD_I64 || kind == HEDDLE_SIM_ATOMIC_EXCH_I64;
   AccessInfo access = {AccessKind::Atomic, space, address, wide ? 8u : 4u, op, operand, 0};
-  return perform(*self, access, [&](void *host) {
+  return perform(*self, access, order, [&](void *host) {
     return wide ? update<uint64_t>(host, kind, operand)
                 : update<uint32_t>(host, kind, uint32_t(operand));
   });
 }
 
 extern "C" uint64_t heddle_sim_atomic_cas(heddle_sim_thread *self, uint32_t op, uint32_t space,
-                                          uint32_t size, uint64_t address, uint64_t expected,
-                                          uint64_t desired) {
+                                          uint32_t size, uint32_t order, uint64_t address,
+                                          uint64_t expected, uint64_t desired) {
   AccessInfo access = {AccessKind::Atomic, space, address, size == 8 ? 8u : 4u, op, desired, 0};
-  return perform(*self, access, [&](void *host) {
+  return perform(*self, access, order, [&](void *host) {
     return size == 8 ? exchangeIf<uint64_t>(host, expected, desired)
                      : exchangeIf<uint32_t>(host, expected, desired);
   });

@@ -91,6 +91,9 @@ bool CTA::comeToBarrier(Warp &warp, const MeetingKey &key, uint32_t lanes) {
   barrier.votes += votes;
   barrier.voters += uint32_t(__builtin_popcount(lanes));
   barrier.told.join(warp.clock.heard);
+  if (sharesOrder)
+    for (uint32_t rest = lanes; rest; rest &= rest - 1)
+      tell(barrier.order, warp.lanes[__builtin_ctz(rest)]);
   if (arrives) {
     warp.clock.release();
     barrier.arriving |= bit;
@@ -129,6 +132,9 @@ void CTA::completeIfAllCame(uint32_t index) {
     Warp &warp = warps[uint32_t(__builtin_ctz(rest))];
     if (!everybody)
       warp.clock.heard.join(barrier.told);
+    if (sharesOrder)
+      for (uint32_t lanes = warp.live; lanes; lanes &= lanes - 1)
+        hear(warp.lanes[__builtin_ctz(lanes)], barrier.order);
     if (barrier.reduces)
       for (uint32_t lanes = warp.live; lanes; lanes &= lanes - 1)
         warp.operand<BarrierOperands>(uint32_t(__builtin_ctz(lanes))).result = result;

@@ -143,25 +143,30 @@ void CTA::reportConflict(const Conflict &conflict, Thread &self, AccessKind kind
 // Global memory
 //===----------------------------------------------------------------------===//
 
-void CTA::followGlobal(Thread &self, const AccessInfo &access) {
+void CTA::followGlobal(Thread &self, const AccessInfo &access, uint32_t releases) {
   const GlobalBuffers::Range &range = state->buffers.at(self.bufferHint);
-  if (!range.holds(access.address, access.size) || state->fenced.load(std::memory_order_relaxed))
+  if (!range.holds(access.address, access.size))
     return;
   uint64_t offset = access.address - range.begin;
   const Warp &warp = *self.warp;
   GlobalActor actor = {uint32_t(linearIndex + 1),
                        epoch,
                        warp.clock.time(self.lane),
+                       releases,
                        access.op,
+                       1u << self.lane,
                        uint16_t(warp.index),
-                       uint16_t(self.lane),
-                       access.kind == AccessKind::Atomic};
-  GlobalConflict conflict = state->globalShadows[self.bufferHint]->access(
-      access.kind, offset, access.size, actor, warp.clock);
-  const GlobalActor &other = conflict.other;
+                       access.kind != AccessKind::Read,
+                       access.isStrong || access.kind == AccessKind::Atomic};
+  GlobalView view = {warp.clock, self.order ? self.order->known.get() : nullptr};
+  GlobalActor other =
+      state->globalShadows[self.bufferHint]->access(offset, access.size, actor, view);
   if (!other.cta)
     return;
-  uint32_t thread = other.warp * 32u + other.lane;
+  // Name a lane other than the thread itself.
+  uint32_t others =
+      other.cta == actor.cta && other.warp == actor.warp ? other.lanes & ~actor.lanes : other.lanes;
+  uint32_t thread = other.warp * 32u + lowest(others);
   Report defect = makeReport(HEDDLE_SIM_RACE);
   heddle_sim_report &data = defect.data;
   data.space = HEDDLE_SIM_GLOBAL;
@@ -176,8 +181,8 @@ void CTA::followGlobal(Thread &self, const AccessInfo &access) {
   report(std::move(defect), &self, [&] {
     std::string text = verbFor(access.kind) + plural(access.size, "byte") + " at byte " +
                        std::to_string(offset) + " of '" + range.name + "', which " +
-                       (access.size > 1 ? "were " : "was ") +
-                       (conflict.earlierIsWrite ? "written" : "read") + " by " + nameThread(thread);
+                       (access.size > 1 ? "were " : "was ") + (other.writes ? "written" : "read") +
+                       " by " + nameThread(thread);
     if (other.cta == actor.cta)
       return text + " at " + nameOp(other.op) + " with no barrier in between";
     uint64_t index = other.cta - 1;
@@ -185,7 +190,9 @@ void CTA::followGlobal(Thread &self, const AccessInfo &access) {
     return text + " of CTA (" + std::to_string(index % grid[0]) + ", " +
            std::to_string(index / grid[0] % grid[1]) + ", " +
            std::to_string(index / grid[0] / grid[1]) + ") at " + nameOp(other.op) +
-           "; nothing orders CTAs";
+           (state->ordersByMemory.load(std::memory_order_relaxed)
+                ? "; no fence with an atomic after it has told of that"
+                : "; nothing orders CTAs");
   });
 }
 

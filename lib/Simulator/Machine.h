@@ -17,6 +17,7 @@
 #include "Counters.h"
 #include "Fiber.h"
 #include "GlobalBuffers.h"
+#include "GlobalOrder.h"
 #include "GlobalShadow.h"
 #include "Reports.h"
 #include "Shadow.h"
@@ -62,6 +63,10 @@ struct alignas(64) heddle_sim_thread : heddle::sim::Fiber {
   uint32_t index; // in the CTA
   uint32_t tid[3];
   uint32_t bufferHint; // of GlobalBuffers::find
+  uint32_t releases;   // fences and releases so far
+  uint32_t released;   // their number at the last that strong writes leave; 0: none
+  std::unique_ptr<heddle::sim::GlobalOrder>
+      order; // null: nothing but barriers has told it anything
   heddle::sim::AsyncQueue async;
   std::vector<heddle::sim::LogEntry> log;
 };
@@ -149,6 +154,7 @@ struct Barrier {
   uint32_t reduction;
   uint32_t votes, voters; // of bar.red
   VectorClock told;
+  GlobalOrder order;
 };
 
 /// What each lane brings to a barrier.
@@ -168,7 +174,7 @@ struct LaunchState {
   uint32_t numThreads, numWarps; // of a CTA
   GlobalBuffers buffers;
   std::vector<std::unique_ptr<GlobalShadow>> globalShadows; // of writable buffers, by number
-  mutable std::atomic<bool> fenced;                         // some thread has run a fence
+  mutable std::atomic<bool> ordersByMemory; // some thread has run a fence or a release
 };
 
 class CTA {
@@ -210,7 +216,19 @@ public:
   void reportConflict(const Conflict &conflict, Thread &self, AccessKind kind, uint32_t address,
                       uint32_t size, uint32_t op, uint64_t newValue);
   /// The same for global memory, of which writable buffers are followed.
-  void followGlobal(Thread &self, const AccessInfo &access);
+  /// `releases`: that the access counts as one before.
+  void followGlobal(Thread &self, const AccessInfo &access, uint32_t releases);
+
+  /// What threads share at a barrier or warp sync.
+  static void tell(GlobalOrder &order, const Thread &self) {
+    if (self.order)
+      order.join(*self.order);
+  }
+  static void hear(Thread &self, const GlobalOrder &order) {
+    if (!self.order)
+      self.order = std::make_unique<GlobalOrder>();
+    self.order->join(order);
+  }
 
   /// Notes what a lane did by itself. May let other lanes run.
   void log(Thread &self, const LogEntry &entry) {
@@ -238,7 +256,8 @@ public:
   uint64_t linearIndex = 0;
   char *shared = nullptr;
   Shadow shadow;
-  uint32_t epoch = 0; // barriers of the whole CTA
+  uint32_t epoch = 0;       // barriers of the whole CTA
+  bool sharesOrder = false; // some thread has a GlobalOrder
   std::unique_ptr<Counters> counters;
   ReportList reports;
   Barrier barriers[kNumBarriers];

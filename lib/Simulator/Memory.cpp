@@ -121,46 +121,81 @@ static void log(Thread &self, const AccessInfo &access, const Located &located,
                        uint8_t(isShared ? sharedClass : globalClass), uint8_t(access.size), 0});
 }
 
-extern "C" void heddle_sim_load(heddle_sim_thread *self, uint32_t op, uint32_t space,
-                                uint64_t address, uint32_t size, void *value) {
-  AccessInfo access = {AccessKind::Read, space, address, size, op, 0, 0};
+/// `order` is a heddle_sim_order of strong accesses.
+static void load(Thread &self, const AccessInfo &access, uint32_t order, void *value) {
   Located located = {nullptr, 0};
-  if (isSize(*self, access))
-    located = locate(*self, access);
+  if (isSize(self, access))
+    located = locate(self, access);
   if (!located.host) {
-    std::memset(value, 0, size);
+    std::memset(value, 0, access.size);
     return;
   }
-  if (space == HEDDLE_SIM_GLOBAL)
-    followGlobal(*self, access);
-  else if (self->cta->hasShadow())
-    self->cta->follow(*self, AccessKind::Read, uint32_t(address), size, false, op, 0);
-  copy(value, located.host, size);
-  log(*self, access, located, HEDDLE_SIM_LOAD_GLOBAL, HEDDLE_SIM_LOAD_SHARED);
+  if (access.space == HEDDLE_SIM_GLOBAL && access.isStrong) {
+    accessInOrder(self, access, order, [&] {
+      copy(value, located.host, access.size);
+      return true;
+    });
+  } else {
+    if (access.space == HEDDLE_SIM_GLOBAL)
+      followGlobal(self, access);
+    else if (self.cta->hasShadow())
+      self.cta->follow(self, AccessKind::Read, uint32_t(access.address), access.size, false,
+                       access.op, 0);
+    copy(value, located.host, access.size);
+  }
+  log(self, access, located, HEDDLE_SIM_LOAD_GLOBAL, HEDDLE_SIM_LOAD_SHARED);
+}
+
+static void store(Thread &self, AccessInfo access, uint32_t order, const void *value) {
+  if (!isSize(self, access))
+    return;
+  copy(&access.newValue, value, access.size < 8 ? access.size : 8);
+  self.cta->noteProgress();
+  Located located = locate(self, access);
+  if (!located.host)
+    return;
+  if (access.space == HEDDLE_SIM_GLOBAL && access.isStrong) {
+    accessInOrder(self, access, order, [&] {
+      copy(located.host, value, access.size);
+      return true;
+    });
+  } else {
+    if (access.space == HEDDLE_SIM_GLOBAL)
+      followGlobal(self, access);
+    else if (self.cta->hasShadow())
+      self.cta->follow(self, AccessKind::Write, uint32_t(access.address), access.size, false,
+                       access.op, access.newValue);
+    copy(located.host, value, access.size);
+  }
+  log(self, access, located, HEDDLE_SIM_STORE_GLOBAL, HEDDLE_SIM_STORE_SHARED);
+}
+
+extern "C" void heddle_sim_load(heddle_sim_thread *self, uint32_t op, uint32_t space,
+                                uint64_t address, uint32_t size, void *value) {
+  load(*self, {AccessKind::Read, space, address, size, op, 0, 0}, HEDDLE_SIM_RELAXED, value);
 }
 
 extern "C" void heddle_sim_store(heddle_sim_thread *self, uint32_t op, uint32_t space,
                                  uint64_t address, uint32_t size, const void *value) {
-  AccessInfo access = {AccessKind::Write, space, address, size, op, 0, 0};
-  if (!isSize(*self, access))
-    return;
-  copy(&access.newValue, value, size < 8 ? size : 8);
-  self->cta->noteProgress();
-  Located located = locate(*self, access);
-  if (!located.host)
-    return;
-  if (space == HEDDLE_SIM_GLOBAL)
-    followGlobal(*self, access);
-  else if (self->cta->hasShadow())
-    self->cta->follow(*self, AccessKind::Write, uint32_t(address), size, false, op,
-                      access.newValue);
-  copy(located.host, value, size);
-  log(*self, access, located, HEDDLE_SIM_STORE_GLOBAL, HEDDLE_SIM_STORE_SHARED);
+  store(*self, {AccessKind::Write, space, address, size, op, 0, 0}, HEDDLE_SIM_RELAXED, value);
 }
 
-extern "C" void heddle_sim_fence(heddle_sim_thread *self, uint32_t op) {
+extern "C" void heddle_sim_load_strong(heddle_sim_thread *self, uint32_t op, uint32_t space,
+                                       uint32_t order, uint64_t address, uint32_t size,
+                                       void *value) {
+  load(*self, {AccessKind::Read, space, address, size, op, 0, 0, true}, order, value);
+  self->cta->yield(*self);
+}
+
+extern "C" void heddle_sim_store_strong(heddle_sim_thread *self, uint32_t op, uint32_t space,
+                                        uint32_t order, uint64_t address, uint32_t size,
+                                        const void *value) {
+  store(*self, {AccessKind::Write, space, address, size, op, 0, 0, true}, order, value);
+}
+
+extern "C" void heddle_sim_fence(heddle_sim_thread *self, uint32_t op, uint32_t scope) {
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
-  self->cta->state->fenced.store(true, std::memory_order_relaxed);
+  runFence(*self, scope);
   self->cta->log(*self, {0, 0, op, HEDDLE_SIM_FENCE, 0, 0});
   self->cta->yield(*self);
 }

@@ -14,13 +14,22 @@ struct AccessInfo {
   uint32_t size;
   uint32_t op;
   uint64_t newValue;
-  uint32_t alignment; // 0: the size
+  uint32_t alignment;    // 0: the size
+  bool isStrong = false; // volatile, or with an order
 };
 
 struct Located {
   char *host;       // null: refused, and reported
   uint64_t counted; // the address that counters and alignment go by
 };
+
+/// Fences of a heddle_sim_scope.
+void runFence(Thread &self, uint32_t scope);
+/// Leaves what the thread has released, if the access writes. Returns the number of releases that the access counts as one before.
+uint32_t leaveReleased(Thread &self, GlobalShadow::Mailbox &mailbox, AccessKind kind,
+                       uint32_t order);
+/// Takes over what others have left, if the access reads.
+void takeOver(Thread &self, const GlobalShadow::Mailbox &mailbox, AccessKind kind, uint32_t order);
 
 /// The same as locate(), for accesses that may have to be reported.
 Located locateWithReports(Thread &self, AccessInfo access);
@@ -45,11 +54,43 @@ inline Located locate(Thread &self, const AccessInfo &access) {
   return locateWithReports(self, access);
 }
 
+/// The shadow of what an access that was located touches; null: it is not followed.
+inline GlobalShadow *globalShadow(const Thread &self) {
+  const auto &shadows = self.cta->state->globalShadows;
+  return self.bufferHint < shadows.size() ? shadows[self.bufferHint].get() : nullptr;
+}
+
 /// Looks for races of an access of global memory that was located.
 inline void followGlobal(Thread &self, const AccessInfo &access) {
-  const auto &shadows = self.cta->state->globalShadows;
-  if (self.bufferHint < shadows.size() && shadows[self.bufferHint])
-    self.cta->followGlobal(self, access);
+  if (globalShadow(self))
+    self.cta->followGlobal(self, access, self.releases);
+}
+
+/// Does a strong access of global memory by `effect`: looks for races, leaves what the thread has released, and takes over what others
+/// have left there. `order` is a heddle_sim_order.
+template <typename Effect>
+auto accessInOrder(Thread &self, const AccessInfo &access, uint32_t order, Effect effect) {
+  GlobalShadow *shadow = globalShadow(self);
+  if (!shadow)
+    return effect();
+  const LaunchState &launch = *self.cta->state;
+  if (order & HEDDLE_SIM_RELEASE)
+    launch.ordersByMemory.store(true, std::memory_order_release);
+  uint64_t offset = access.address - launch.buffers.at(self.bufferHint).begin;
+  if (launch.ordersByMemory.load(std::memory_order_acquire)) {
+    GlobalShadow::Mailbox mailbox(*shadow, offset);
+    uint32_t releases = leaveReleased(self, mailbox, access.kind, order);
+    self.cta->followGlobal(self, access, releases);
+    auto result = effect();
+    takeOver(self, mailbox, access.kind, order);
+    return result;
+  }
+  self.cta->followGlobal(self, access, self.releases);
+  auto result = effect();
+  // Another host thread may have released something that the access has met.
+  if (launch.ordersByMemory.load(std::memory_order_acquire))
+    takeOver(self, GlobalShadow::Mailbox(*shadow, offset), access.kind, order);
+  return result;
 }
 
 } // namespace heddle::sim

@@ -73,6 +73,8 @@ void CTA::startThreads() {
     thread.tid[1] = i / block[0] % block[1];
     thread.tid[2] = i / block[0] / block[1];
     thread.bufferHint = 0;
+    thread.releases = thread.released = 0;
+    thread.order.reset();
     thread.async.clear();
     thread.log.clear();
     stacks.prepare(thread, i, fiberMain);
@@ -85,6 +87,7 @@ void CTA::run(const uint32_t (&ctaId)[3], uint64_t index) {
   abandoned = false;
   idleYields = 0;
   epoch = 0;
+  sharesOrder = false;
   for (Barrier &barrier : barriers)
     barrier = Barrier();
   std::memset(shared, 0xff, state->config.shared_bytes);

@@ -85,6 +85,11 @@ public:
     return split && orderedInParts(earlier, clock, later);
   }
 
+  /// The bound of what lane `other` did that is ordered before what `lane` does next.
+  uint32_t known(uint32_t lane, uint32_t other) const {
+    return split ? parts->known[lane][other] : synced;
+  }
+
   /// The bounds of other warps that this warp has heard of.
   VectorClock heard;
 

@@ -148,6 +148,11 @@ bool syncWarp(Warp &warp, const MeetingKey &key, uint32_t lanes) {
     warp.clock.syncAll();
   else
     warp.clock.syncPart(lanes);
+  if (warp.cta->sharesOrder) {
+    GlobalOrder order;
+    forEachLane(lanes, [&](uint32_t lane) { warp.cta->tell(order, warp.lanes[lane]); });
+    forEachLane(lanes, [&](uint32_t lane) { warp.cta->hear(warp.lanes[lane], order); });
+  }
   return true;
 }
 

@@ -59,6 +59,22 @@ HEDDLE_SIM_API void heddle_sim_load(heddle_sim_thread *self, uint32_t op, uint32
 HEDDLE_SIM_API void heddle_sim_store(heddle_sim_thread *self, uint32_t op, uint32_t space,
                                      uint64_t address, uint32_t size, const void *value);
 
+// Strong accesses: volatile ones, and those with an order. Of two strong accesses none is in a race with the other. Such a load lets other
+// fibers run, so loops that poll memory come to an end. A volatile access is relaxed.
+enum heddle_sim_order {
+  HEDDLE_SIM_RELAXED = 0,
+  HEDDLE_SIM_ACQUIRE = 1,
+  HEDDLE_SIM_RELEASE = 2,
+  HEDDLE_SIM_ACQUIRE_RELEASE = 3
+};
+
+HEDDLE_SIM_API void heddle_sim_load_strong(heddle_sim_thread *self, uint32_t op, uint32_t space,
+                                           uint32_t order, uint64_t address, uint32_t size,
+                                           void *value);
+HEDDLE_SIM_API void heddle_sim_store_strong(heddle_sim_thread *self, uint32_t op, uint32_t space,
+                                            uint32_t order, uint64_t address, uint32_t size,
+                                            const void *value);
+
 enum heddle_sim_atomic_kind {
   HEDDLE_SIM_ATOMIC_ADD_I32,
   HEDDLE_SIM_ATOMIC_ADD_I64,
@@ -75,16 +91,22 @@ enum heddle_sim_atomic_kind {
   HEDDLE_SIM_NUM_ATOMICS
 };
 
-// Returns the old value in the low bits. f32 operands are bit patterns.
+// Returns the old value in the low bits. f32 operands are bit patterns. What the atomic reads it takes over even if it is relaxed.
 HEDDLE_SIM_API uint64_t heddle_sim_atomic(heddle_sim_thread *self, uint32_t op, uint32_t space,
-                                          uint32_t kind, uint64_t address, uint64_t operand);
+                                          uint32_t kind, uint32_t order, uint64_t address,
+                                          uint64_t operand);
 // Stores `desired` if memory holds `expected`; size 4 or 8. Returns the old value.
 HEDDLE_SIM_API uint64_t heddle_sim_atomic_cas(heddle_sim_thread *self, uint32_t op, uint32_t space,
-                                              uint32_t size, uint64_t address, uint64_t expected,
-                                              uint64_t desired);
+                                              uint32_t size, uint32_t order, uint64_t address,
+                                              uint64_t expected, uint64_t desired);
+
+enum heddle_sim_scope {
+  HEDDLE_SIM_SCOPE_GPU = 0, // or the whole system
+  HEDDLE_SIM_SCOPE_CTA = 1
+};
 
 // membar / fence. Lets other fibers run, so loops that poll memory of this CTA come to an end.
-HEDDLE_SIM_API void heddle_sim_fence(heddle_sim_thread *self, uint32_t op);
+HEDDLE_SIM_API void heddle_sim_fence(heddle_sim_thread *self, uint32_t op, uint32_t scope);
 
 // cp.async of copy_size (4, 8, 16) bytes, of which source_size come from global memory and the rest
 // are zeros. The copy happens when its thread waits for its group; the destination is in flight until

@@ -71,7 +71,7 @@ enum heddle_sim_check {
   HEDDLE_SIM_CHECK_ALIGNMENT = 2,
   // Reads of shared memory that this CTA never wrote.
   HEDDLE_SIM_CHECK_UNINITIALIZED = 4,
-  // Two accesses of shared memory, one a write, that no barrier or warp sync orders.
+  // Two accesses of shared or global memory, one a write, that nothing orders.
   HEDDLE_SIM_CHECK_RACES = 8,
   // Reads and overwrites of the destination of an asynchronous copy before its wait.
   HEDDLE_SIM_CHECK_ASYNC = 16,

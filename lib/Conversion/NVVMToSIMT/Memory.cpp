@@ -38,6 +38,7 @@ struct Access {
   Value address; // i64
   uint32_t space;
   int64_t piece, count;
+  std::optional<heddle_sim_order> order; // of strong accesses
 
   static FailureOr<Access> make(Operation *op, Value pointer, Type type,
                                 std::optional<uint64_t> alignment, SimtRewriter &r);
@@ -75,7 +76,11 @@ void callAccess(StringRef callee, const Access &access, int64_t index, SimtRewri
   Value address = access.address;
   if (index > 0)
     address = LLVM::AddOp::create(r.b, address, r.i64(index * access.piece));
-  r.call(callee, Type(), {r.i32(access.space), address, r.i32(access.piece), r.slot(Slot::Access)});
+  SmallVector<Value> operands = {r.i32(access.space)};
+  if (access.order)
+    operands.push_back(r.i32(*access.order));
+  operands.append({address, r.i32(access.piece), r.slot(Slot::Access)});
+  r.call((callee + (access.order ? "_strong" : "")).str(), Type(), operands);
 }
 
 /// The type in which a value goes through a slot.
@@ -85,21 +90,51 @@ Type slotType(Type type) {
   return type;
 }
 
-LogicalResult checkOrdering(Operation *op, LLVM::AtomicOrdering ordering) {
-  if (ordering == LLVM::AtomicOrdering::not_atomic)
+/// Orders that no call stands for become fences in front, as on the GPU.
+heddle_sim_order convertOrder(LLVM::AtomicOrdering ordering, SimtRewriter &r) {
+  switch (ordering) {
+  case LLVM::AtomicOrdering::acquire:
+    return HEDDLE_SIM_ACQUIRE;
+  case LLVM::AtomicOrdering::release:
+    return HEDDLE_SIM_RELEASE;
+  case LLVM::AtomicOrdering::acq_rel:
+    return HEDDLE_SIM_ACQUIRE_RELEASE;
+  case LLVM::AtomicOrdering::seq_cst:
+    r.call("heddle_sim_fence", Type(), {r.i32(HEDDLE_SIM_SCOPE_GPU)});
+    return HEDDLE_SIM_ACQUIRE_RELEASE;
+  default:
+    return HEDDLE_SIM_RELAXED;
+  }
+}
+
+/// Atomics of global memory are those of the whole GPU.
+LogicalResult checkScope(Operation *op, std::optional<StringRef> scope, uint32_t space) {
+  if (!scope || scope->empty() || *scope == "device" || space == HEDDLE_SIM_SHARED)
     return success();
-  return op->emitOpError("can't be simulated: expected a plain access, got one with ordering ")
-         << stringifyAtomicOrdering(ordering);
+  return op->emitOpError(
+             "can't be simulated: expected the scope of the system or \"device\", got \"")
+         << *scope << "\"";
+}
+
+/// Sets the order of a volatile or atomic load or store.
+template <typename Op> LogicalResult setOrder(Op op, Access &access, SimtRewriter &r) {
+  bool isAtomic = op.getOrdering() != LLVM::AtomicOrdering::not_atomic;
+  if (!isAtomic && !op.getVolatile_())
+    return success();
+  if (isAtomic && access.count > 1)
+    return op.emitOpError("can't be simulated: expected an atomic access of 1, 2, 4, 8 or 16 bytes "
+                          "that is aligned to its size, got ")
+           << access.count * access.piece << " bytes aligned to " << access.piece;
+  access.order = convertOrder(op.getOrdering(), r);
+  return checkScope(op, op.getSyncscope(), access.space);
 }
 
 /// Moves `count` pieces of `part` bytes each between a slot and the register that they are part of.
 LogicalResult convertLoad(LLVM::LoadOp op, SimtRewriter &r) {
   if (isLocal(op.getAddr()))
     return success();
-  if (failed(checkOrdering(op, op.getOrdering())))
-    return failure();
   FailureOr<Access> access = Access::make(op, op.getAddr(), op.getType(), op.getAlignment(), r);
-  if (failed(access))
+  if (failed(access) || failed(setOrder(op, *access, r)))
     return failure();
   Type type = slotType(op.getType());
   auto bytesType = VectorType::get(access->piece, r.b.getI8Type());
@@ -135,11 +170,9 @@ LogicalResult convertStore(LLVM::StoreOp op, SimtRewriter &r) {
       return op.emitOpError("can't be simulated: the address of an alloca is stored");
     return success();
   }
-  if (failed(checkOrdering(op, op.getOrdering())))
-    return failure();
   FailureOr<Access> access =
       Access::make(op, op.getAddr(), op.getValue().getType(), op.getAlignment(), r);
-  if (failed(access))
+  if (failed(access) || failed(setOrder(op, *access, r)))
     return failure();
   Value value = op.getValue();
   Type type = slotType(value.getType());
@@ -205,8 +238,9 @@ LogicalResult convertAtomic(LLVM::AtomicRMWOp op, SimtRewriter &r) {
            << stringifyAtomicBinOp(op.getBinOp()) << " of " << type;
   unsigned bits = type.getIntOrFloatBitWidth();
   FailureOr<Access> access = Access::make(op, op.getPtr(), type, bits / 8, r);
-  if (failed(access))
+  if (failed(access) || failed(checkScope(op, op.getSyncscope(), access->space)))
     return failure();
+  heddle_sim_order order = convertOrder(op.getOrdering(), r);
   Type integer = r.b.getIntegerType(bits), i64 = r.b.getI64Type();
   Value operand = op.getVal();
   if (type != integer)
@@ -214,7 +248,7 @@ LogicalResult convertAtomic(LLVM::AtomicRMWOp op, SimtRewriter &r) {
   if (integer != i64)
     operand = LLVM::ZExtOp::create(r.b, i64, operand);
   Value old = r.call("heddle_sim_atomic", i64,
-                     {r.i32(access->space), r.i32(*kind), access->address, operand});
+                     {r.i32(access->space), r.i32(*kind), r.i32(order), access->address, operand});
   if (integer != i64)
     old = LLVM::TruncOp::create(r.b, integer, old);
   if (type != integer)
@@ -223,10 +257,19 @@ LogicalResult convertAtomic(LLVM::AtomicRMWOp op, SimtRewriter &r) {
   return success();
 }
 
-template <typename Op> LogicalResult convertFence(Op, SimtRewriter &r) {
-  r.call("heddle_sim_fence", Type(), {});
+LogicalResult emitFence(bool isOfCTA, SimtRewriter &r) {
+  r.call("heddle_sim_fence", Type(),
+         {r.i32(isOfCTA ? HEDDLE_SIM_SCOPE_CTA : HEDDLE_SIM_SCOPE_GPU)});
   r.erase();
   return success();
+}
+
+LogicalResult convertFence(LLVM::FenceOp op, SimtRewriter &r) {
+  return emitFence(op.getSyncscope() == "block", r);
+}
+
+LogicalResult convertMembar(NVVM::MembarOp op, SimtRewriter &r) {
+  return emitFence(op.getScope() == NVVM::MemScopeKind::CTA, r);
 }
 
 } // namespace
@@ -235,8 +278,8 @@ void populateMemoryRules(RuleSet &rules) {
   rules.add<LLVM::LoadOp>(convertLoad);
   rules.add<LLVM::StoreOp>(convertStore);
   rules.add<LLVM::AtomicRMWOp>(convertAtomic);
-  rules.add<LLVM::FenceOp>(convertFence<LLVM::FenceOp>);
-  rules.add<NVVM::MembarOp>(convertFence<NVVM::MembarOp>);
+  rules.add<LLVM::FenceOp>(convertFence);
+  rules.add<NVVM::MembarOp>(convertMembar);
 }
 
 } // namespace heddle

@@ -58,9 +58,18 @@ llvm.func @type(%x: !llvm.ptr<1>) attributes {nvvm.kernel} {
 
 // -----
 
-llvm.func @ordering(%x: !llvm.ptr<1>) attributes {nvvm.kernel} {
-  // expected-error @+1 {{expected a plain access, got one with ordering acquire}}
-  %v = llvm.load %x atomic acquire {alignment = 4 : i64} : !llvm.ptr<1> -> i32
+llvm.func @atomic_pieces(%x: !llvm.ptr<1>) attributes {nvvm.kernel} {
+  // expected-error @+1 {{expected an atomic access of 1, 2, 4, 8 or 16 bytes that is aligned to its size, got 8 bytes aligned to 4}}
+  %v = llvm.load %x atomic acquire {alignment = 4 : i64} : !llvm.ptr<1> -> i64
+  llvm.return
+}
+
+// -----
+
+llvm.func @scope(%x: !llvm.ptr<1>) attributes {nvvm.kernel} {
+  %one = llvm.mlir.constant(1 : i32) : i32
+  // expected-error @+1 {{expected the scope of the system or "device", got "block"}}
+  %v = llvm.atomicrmw add %x, %one syncscope("block") monotonic : !llvm.ptr<1>, i32
   llvm.return
 }
 

@@ -46,11 +46,47 @@ llvm.func @accesses(%x: !llvm.ptr<1>, %s: !llvm.ptr<1>) attributes {nvvm.kernel}
   // CHECK: llvm.trunc %{{.*}} : i8 to i1
   %bit = llvm.load %x : !llvm.ptr<1> -> i1
 
-  // CHECK: llvm.call @heddle_sim_atomic(
+  llvm.return
+}
+
+// Order and scope: 0 is relaxed and the whole GPU.
+// CHECK-LABEL: llvm.func internal @ordered(
+llvm.func @ordered(%x: !llvm.ptr<1>) attributes {nvvm.kernel} {
+  // CHECK: llvm.mlir.constant(0 : i32)
+  // CHECK-NEXT: %[[ADD:.*]] = llvm.mlir.constant(0 : i32)
+  // CHECK-NEXT: %[[RELAXED:.*]] = llvm.mlir.constant(0 : i32)
+  // CHECK: llvm.call @heddle_sim_atomic(%{{.*}}, %{{.*}}, %{{.*}}, %[[ADD]], %[[RELAXED]], %{{.*}}, %{{.*}})
   %one = llvm.mlir.constant(1 : i32) : i32
   %old = llvm.atomicrmw add %x, %one monotonic : !llvm.ptr<1>, i32
+  // CHECK: %[[BOTH:.*]] = llvm.mlir.constant(3 : i32)
+  // CHECK: llvm.call @heddle_sim_atomic(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %[[BOTH]], %{{.*}}, %{{.*}})
+  %older = llvm.atomicrmw add %x, %one syncscope("device") acq_rel : !llvm.ptr<1>, i32
+  // CHECK: llvm.mlir.constant(0 : i32)
+  // CHECK-NEXT: %[[V:.*]] = llvm.mlir.constant(0 : i32)
+  // CHECK: llvm.call @heddle_sim_load_strong(%{{.*}}, %{{.*}}, %{{.*}}, %[[V]], %{{.*}}, %{{.*}}, %{{.*}})
+  %v = llvm.load volatile %x : !llvm.ptr<1> -> i32
+  // CHECK: %[[ACQUIRE:.*]] = llvm.mlir.constant(1 : i32)
+  // CHECK: llvm.call @heddle_sim_load_strong(%{{.*}}, %{{.*}}, %{{.*}}, %[[ACQUIRE]], %{{.*}}, %{{.*}}, %{{.*}})
+  %w = llvm.load %x atomic acquire {alignment = 4 : i64} : !llvm.ptr<1> -> i32
+  // CHECK: %[[RELEASE:.*]] = llvm.mlir.constant(2 : i32)
+  // CHECK: llvm.call @heddle_sim_store_strong(%{{.*}}, %{{.*}}, %{{.*}}, %[[RELEASE]], %{{.*}}, %{{.*}}, %{{.*}})
+  llvm.store %v, %x atomic release {alignment = 4 : i64} : i32, !llvm.ptr<1>
+  // A fence and a release.
   // CHECK: llvm.call @heddle_sim_fence(
+  // CHECK: llvm.call @heddle_sim_store_strong(
+  llvm.store %w, %x atomic seq_cst {alignment = 4 : i64} : i32, !llvm.ptr<1>
+  // CHECK: %[[GPU:.*]] = llvm.mlir.constant(0 : i32)
+  // CHECK: llvm.call @heddle_sim_fence(%{{.*}}, %{{.*}}, %[[GPU]])
   llvm.fence acq_rel
+  // CHECK: %[[CTA:.*]] = llvm.mlir.constant(1 : i32)
+  // CHECK: llvm.call @heddle_sim_fence(%{{.*}}, %{{.*}}, %[[CTA]])
+  llvm.fence syncscope("block") acq_rel
+  // CHECK: %[[CTA2:.*]] = llvm.mlir.constant(1 : i32)
+  // CHECK: llvm.call @heddle_sim_fence(%{{.*}}, %{{.*}}, %[[CTA2]])
+  nvvm.memory.barrier <cta>
+  // CHECK: %[[GPU2:.*]] = llvm.mlir.constant(0 : i32)
+  // CHECK: llvm.call @heddle_sim_fence(%{{.*}}, %{{.*}}, %[[GPU2]])
+  nvvm.memory.barrier <gpu>
   llvm.return
 }
 

@@ -190,4 +190,54 @@ TEST(Memory, ConstantsAndAtomics) {
   EXPECT_EQ(result.total.global_load_sectors, 1u + 1);
 }
 
+TEST(Memory, FencesAndFlagsOrderCTAs) {
+  // CTA 1 waits for the flag that CTA 0 sets behind its word; without the fence the two race.
+  std::string text = R"mlir(
+    llvm.func @k(%data: !llvm.ptr<1>) attributes {nvvm.kernel} {
+      %c0 = llvm.mlir.constant(0 : i32) : i32
+      %one = llvm.mlir.constant(1 : i32) : i32
+      %seven = llvm.mlir.constant(7 : i32) : i32
+      %tid = nvvm.read.ptx.sreg.tid.x : i32
+      %cta = nvvm.read.ptx.sreg.ctaid.x : i32
+      %flag = llvm.getelementptr %data[1] : (!llvm.ptr<1>) -> !llvm.ptr<1>, i32
+      %out = llvm.getelementptr %data[2] : (!llvm.ptr<1>) -> !llvm.ptr<1>, i32
+      %first = llvm.icmp "eq" %tid, %c0 : i32
+      llvm.cond_br %first, ^one, ^end
+    ^one:
+      %writes = llvm.icmp "eq" %cta, %c0 : i32
+      llvm.cond_br %writes, ^write, ^wait
+    ^write:
+      llvm.store %seven, %data : i32, !llvm.ptr<1>
+      FENCE
+      llvm.store volatile %one, %flag : i32, !llvm.ptr<1>
+      llvm.br ^end
+    ^wait:
+      %seen = llvm.load %flag atomic acquire {alignment = 4 : i64} : !llvm.ptr<1> -> i32
+      %set = llvm.icmp "eq" %seen, %one : i32
+      llvm.cond_br %set, ^read, ^wait
+    ^read:
+      %v = llvm.load %data : !llvm.ptr<1> -> i32
+      llvm.store %v, %out : i32, !llvm.ptr<1>
+      llvm.br ^end
+    ^end:
+      llvm.return
+    })mlir";
+  auto with = [&](const char *fence) {
+    std::string kernel = text;
+    return kernel.replace(kernel.find("FENCE"), 5, fence);
+  };
+  for (const char *fence :
+       {"nvvm.memory.barrier <gpu>", "llvm.fence release", "nvvm.memory.barrier <cta>", ""}) {
+    SimtProgram program(with(fence));
+    std::vector<int32_t> data(3);
+    SimtResult result = program.run({2, 32}, {{"data", data, true}});
+    if (fence == std::string("nvvm.memory.barrier <gpu>") ||
+        fence == std::string("llvm.fence release"))
+      result.expectClean();
+    else
+      result.expectOnly(HEDDLE_SIM_RACE, "; no");
+    EXPECT_EQ(data[2], 7);
+  }
+}
+
 } // namespace

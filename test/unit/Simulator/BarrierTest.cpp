@@ -207,10 +207,10 @@ TEST(BarrierTest, PollingEndsWhenTheOtherThreadRuns) {
   auto kernel = [&](uint32_t setter) {
     return [&, setter](Lane lane) {
       if (lane.tid() == setter)
-        lane.store(0, &flag[0], 1u);
+        lane.storeStrong(0, &flag[0], 1u);
       else if (lane.tid() == 0)
-        while (lane.load(1, &flag[0]) == 0)
-          heddle_sim_fence(lane.self, 2);
+        while (lane.loadStrong(1, &flag[0]) == 0)
+          ;
     };
   };
   EXPECT_TRUE(run(launch, kernel(50)).isClean());

@@ -40,6 +40,27 @@ struct Lane {
     heddle_sim_store(self, op, HEDDLE_SIM_SHARED, address, sizeof(T), &value);
   }
 
+  template <typename T>
+  T loadStrong(uint32_t op, const T *address, uint32_t order = HEDDLE_SIM_RELAXED) const {
+    T value;
+    heddle_sim_load_strong(self, op, HEDDLE_SIM_GLOBAL, order, uint64_t(uintptr_t(address)),
+                           sizeof(T), &value);
+    return value;
+  }
+  template <typename T>
+  void storeStrong(uint32_t op, T *address, T value, uint32_t order = HEDDLE_SIM_RELAXED) const {
+    heddle_sim_store_strong(self, op, HEDDLE_SIM_GLOBAL, order, uint64_t(uintptr_t(address)),
+                            sizeof(T), &value);
+  }
+  /// Adds 1 by an atomic and returns what was there.
+  uint32_t count(uint32_t op, uint32_t *counter, uint32_t order = HEDDLE_SIM_RELAXED) const {
+    return uint32_t(heddle_sim_atomic(self, op, HEDDLE_SIM_GLOBAL, HEDDLE_SIM_ATOMIC_ADD_I32, order,
+                                      uint64_t(uintptr_t(counter)), 1));
+  }
+  void fence(uint32_t op, uint32_t scope = HEDDLE_SIM_SCOPE_GPU) const {
+    heddle_sim_fence(self, op, scope);
+  }
+
   void barrier(uint32_t op, uint32_t id = 0, uint32_t threads = 0) const {
     heddle_sim_barrier_sync(self, op, id, threads);
   }

@@ -176,7 +176,8 @@ TEST(MemoryChecksTest, AtomicsUpdateMemory) {
   Result result = run(launch, [&](Lane lane) {
     auto atomic = [&](uint32_t op, uint32_t space, uint32_t kind, const void *address,
                       uint64_t operand) {
-      return heddle_sim_atomic(lane.self, op, space, kind, uint64_t(uintptr_t(address)), operand);
+      return heddle_sim_atomic(lane.self, op, space, kind, HEDDLE_SIM_RELAXED,
+                               uint64_t(uintptr_t(address)), operand);
     };
     if (lane.tid() == 0)
       lane.storeShared<uint32_t>(0, 0, 0);
@@ -190,7 +191,8 @@ TEST(MemoryChecksTest, AtomicsUpdateMemory) {
     uint64_t old = 0;
     for (uint64_t seen = ~uint64_t(0); old != seen;) {
       seen = old;
-      old = heddle_sim_atomic_cas(lane.self, 7, HEDDLE_SIM_GLOBAL, 4, address, seen, seen + 2);
+      old = heddle_sim_atomic_cas(lane.self, 7, HEDDLE_SIM_GLOBAL, 4, HEDDLE_SIM_RELAXED, address,
+                                  seen, seen + 2);
     }
   });
   EXPECT_TRUE(result.isClean());

@@ -272,7 +272,8 @@ TEST(RaceTest, AtomicsRaceWithPlainAccessesOnly) {
       if (lane.tid() == 0)
         lane.storeShared<uint32_t>(0, 0, 0);
       lane.barrier(1);
-      heddle_sim_atomic(lane.self, 2, HEDDLE_SIM_SHARED, HEDDLE_SIM_ATOMIC_ADD_I32, 0, 1);
+      heddle_sim_atomic(lane.self, 2, HEDDLE_SIM_SHARED, HEDDLE_SIM_ATOMIC_ADD_I32,
+                        HEDDLE_SIM_RELAXED, 0, 1);
       if (barrier)
         lane.barrier(3);
       if (lane.tid() == 40)
@@ -307,118 +308,6 @@ TEST(RaceTest, LdmatrixReadsAsTheWholeWarp) {
   expectClean(32, kernel(true, true));
   expectRace(32, kernel(false, true), 1, 0);
   expectRace(32, kernel(true, false), 4, 1);
-}
-
-/// A launch of `ctas` CTAs of 64 threads over one writable buffer.
-Launch globalLaunch(std::vector<uint32_t> &data, uint32_t ctas, uint64_t seed) {
-  Launch launch = launchOf(64, seed);
-  launch.ctas = ctas;
-  launch.buffers = {{"y", data.data(), data.size() * sizeof(uint32_t), 1}};
-  return launch;
-}
-
-TEST(GlobalRaceTest, TwoThreadsOfACTA) {
-  std::vector<uint32_t> data(64);
-  // Threads write their word, then read that of the other warp.
-  auto kernel = [&](bool synced) {
-    return [&, synced](Lane lane) {
-      lane.store<uint32_t>(0, &data[lane.tid()], lane.tid());
-      if (synced)
-        lane.barrier(2);
-      lane.load<uint32_t>(1, &data[lane.tid() ^ 32]);
-    };
-  };
-  for (uint64_t seed = 0; seed < kSeeds; ++seed) {
-    EXPECT_TRUE(run(globalLaunch(data, 1, seed), kernel(true)).isClean());
-    Launch launch = globalLaunch(data, 1, seed);
-    Result result = run(launch, kernel(false));
-    const heddle_sim_report &report = result.only(HEDDLE_SIM_RACE);
-    EXPECT_EQ(report.space, uint32_t(HEDDLE_SIM_GLOBAL));
-    EXPECT_EQ(report.op + report.other_op, 1u);
-    EXPECT_THAT(result.text(), HasSubstr("with no barrier in between"));
-    launch.check &= ~uint32_t(HEDDLE_SIM_CHECK_RACES);
-    EXPECT_TRUE(run(launch, kernel(false)).isClean());
-  }
-}
-
-TEST(GlobalRaceTest, WriteAfterReadsOfSeveralThreads) {
-  std::vector<uint32_t> data(64);
-  // The thread that writes has read last: the other reader must not be forgotten.
-  for (uint32_t writer : {0u, 63u})
-    EXPECT_EQ(run(globalLaunch(data, 1, 0),
-                  [&](Lane lane) {
-                    if (lane.tid() == 0 || lane.tid() == 63)
-                      lane.load<uint32_t>(0, &data[5]);
-                    lane.warpSync(2);
-                    if (lane.tid() == writer)
-                      lane.store<uint32_t>(1, &data[5], 1);
-                  })
-                  .only(HEDDLE_SIM_RACE)
-                  .address,
-              uint64_t(uintptr_t(&data[5])));
-}
-
-TEST(GlobalRaceTest, TwoCTAs) {
-  std::vector<uint32_t> data(256);
-  for (uint32_t workers : {1u, 4u}) {
-    // Neighbours in memory, down to bytes, are no race.
-    Launch launch = globalLaunch(data, 4, 0);
-    launch.workers = workers;
-    EXPECT_TRUE(run(launch, [&](Lane lane) {
-                  lane.store<uint32_t>(0, &data[lane.cta() * 64 + lane.tid()], 1);
-                }).isClean());
-    EXPECT_TRUE(run(launch, [&](Lane lane) {
-                  auto *bytes = reinterpret_cast<uint8_t *>(data.data());
-                  lane.store<uint8_t>(0, &bytes[lane.tid() * 4 + lane.cta()], 1);
-                }).isClean());
-    // A barrier orders nothing between CTAs. Nor does it matter that the values are equal.
-    Result result = run(launch, [&](Lane lane) {
-      if (lane.tid() == 3)
-        lane.store<uint32_t>(0, &data[7], 1);
-      lane.barrier(1);
-    });
-    EXPECT_EQ(result.only(HEDDLE_SIM_RACE).count, 3u);
-    EXPECT_THAT(result.text(), HasSubstr("writes 4 bytes at byte 28 of 'y', which were written by "
-                                         "thread 3 (warp 0, lane 3) of CTA ("));
-    EXPECT_THAT(result.text(), HasSubstr("nothing orders CTAs"));
-    // A CTA that reads what another one writes.
-    EXPECT_EQ(run(launch,
-                  [&](Lane lane) {
-                    if (lane.cta() == 0 && lane.tid() == 0)
-                      lane.store<uint32_t>(0, &data[9], 1);
-                    if (lane.cta() == 1 && lane.tid() == 0)
-                      lane.load<uint32_t>(1, &data[9]);
-                  })
-                  .only(HEDDLE_SIM_RACE)
-                  .kind,
-              uint32_t(HEDDLE_SIM_RACE));
-  }
-}
-
-TEST(GlobalRaceTest, AtomicsAndFences) {
-  std::vector<uint32_t> data(4);
-  Launch launch = globalLaunch(data, 3, 0);
-  auto count = [&](Lane lane) {
-    return heddle_sim_atomic(lane.self, 0, HEDDLE_SIM_GLOBAL, HEDDLE_SIM_ATOMIC_ADD_I32,
-                             uint64_t(uintptr_t(&data[0])), 1);
-  };
-  EXPECT_TRUE(run(launch, [&](Lane lane) { count(lane); }).isClean());
-  run(launch, [&](Lane lane) {
-    count(lane);
-    if (lane.tid() == 0)
-      lane.store<uint32_t>(1, &data[0], 0);
-  }).only(HEDDLE_SIM_RACE);
-  // Who came last reads what the others have left: ordered by fence and counter.
-  data[0] = 0;
-  EXPECT_TRUE(run(launch, [&](Lane lane) {
-                if (lane.tid() != 0)
-                  return;
-                lane.store<uint32_t>(1, &data[1 + lane.cta()], 1);
-                heddle_sim_fence(lane.self, 2);
-                if (count(lane) == 2)
-                  for (uint32_t i = 0; i < 3; ++i)
-                    lane.load<uint32_t>(3, &data[1 + i]);
-              }).isClean());
 }
 
 } // namespace
