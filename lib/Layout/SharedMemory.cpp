@@ -78,10 +78,16 @@ std::optional<Layout> fragmentTile(int64_t rows, int64_t columns, int elementBit
   if (elementBits != 32)
     return conflictFreeTile(rows, columns, elementBits, why);
   static constexpr int images[3][3] = {{1}, {2, 1}, {2, 4, 3}};
-  static constexpr int imagesOfHalfLines[3][3] = {{1}, {2, 3}, {2, 4, 3}};
-  bool areHalfLines = columns * 4 == 64;
-  return swizzledTile(rows, columns, elementBits, areHalfLines ? imagesOfHalfLines : images,
-                      /*swapsRows=*/areHalfLines, why);
+  static constexpr int imagesOfPartLines[3][3] = {{1}, {2, 3}, {}};
+  // A panel is as wide as the power of two in the bytes of a row.
+  int64_t bytes = columns * 4, panelBytes = bytes & -bytes;
+  if (panelBytes != 32 && panelBytes != 64)
+    return swizzledTile(rows, columns, elementBits, images, /*swapsRows=*/false, why);
+  auto panel =
+      swizzledTile(rows, panelBytes / 4, elementBits, imagesOfPartLines, /*swapsRows=*/true, why);
+  if (!panel)
+    return std::nullopt;
+  return concatenate(*panel, Dim::Offset, Dim::Coord1, bytes / panelBytes);
 }
 
 std::optional<Layout> boxTile(int64_t rows, int64_t columns, int elementBits, SwizzleMode mode,

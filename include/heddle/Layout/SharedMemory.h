@@ -34,12 +34,16 @@ std::optional<Layout> conflictFreeTile(int64_t rows, int64_t columns, int elemen
 
 /// The same for tiles that matrix fragments are stored to or loaded from. Fragments of elements of 32
 /// bits take 32 bytes of each of four rows at a time, rows r ... r + 3 or r, r + 2, r + 4, r + 6: these
-/// lie in different banks, too; of the latter two may meet unless rows are 64 or a multiple of 128 bytes.
-/// With three row bits, the first goes into bit 1 of the chunk's number, the second into bit 2, the
-/// third into bits 0 and 1. All even rows of 64 bytes begin in bank 0: there rows 2 and 3 of each four
-/// change places, so that of every second row half begin in bank 16, the first row bit goes into bit 1
-/// of the chunk's number, and the second into both. (In rows of 192 bytes that would be no XOR of
-/// address bits.) Other elements have pieces of 16 bytes: conflictFreeTile.
+/// lie in different banks, too, if columns are a multiple of 8. With three row bits, the first goes into
+/// bit 1 of the chunk's number, the second into bit 2, the third into bits 0 and 1.
+///
+/// Rows of an odd multiple of 32 or 64 bytes have too few chunks for that. Their tile is panels of 32 or
+/// 64 bytes of all rows, one after another, in which 4 or 2 rows make a line of 128 bytes:
+///   64 bytes  rows 2 and 3 of each four change places, so that of every second row half begin in bank
+///             16; the second row bit goes into bit 1 of the chunk's number, the third into both
+///   32 bytes  rows 4 to 7 of each eight change places in pairs, so that rows 0, 2, 4 and 6 lie in
+///             different quarters of a line; the third row bit goes into the chunk's number
+/// Other elements have pieces of 16 bytes: conflictFreeTile.
 std::optional<Layout> fragmentTile(int64_t rows, int64_t columns, int elementBits,
                                    std::string *why = nullptr);
 

@@ -48,7 +48,7 @@ std::string extents(int64_t rows, int64_t columns, const std::string &type) {
 Layout sharedLayout(int64_t rows, int64_t columns, int bits) {
   std::optional<Layout> swizzled;
   if (bits <= 32)
-    swizzled = conflictFreeTile(rows, columns, bits);
+    swizzled = fragmentTile(rows, columns, bits);
   return swizzled ? *swizzled : rowMajorTile(rows, columns);
 }
 
