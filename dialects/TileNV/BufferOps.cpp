@@ -32,7 +32,7 @@ LogicalResult AllocOp::verify() {
   std::optional<uint64_t> offset = getOffset();
   if (!offset)
     return success();
-  int64_t alignment = getBuffer().getType().getRank() == 2 ? 1024 : 16;
+  int64_t alignment = getBuffer().getType().getAlignment();
   if (int64_t(*offset) >= 0 && *offset % alignment == 0)
     return success();
   return emitOpError() << "expected an offset that is a multiple of " << alignment << ", got "

@@ -13,7 +13,7 @@ using namespace heddle::tile_nv;
 #include "heddle/Dialect/TileNV/TileNVTypes.cpp.inc"
 
 /// Swizzles repeat at the latest after so many bytes, so slots of a ring begin at multiples.
-static constexpr int64_t slotAlignment = 1024;
+static constexpr int64_t tileAlignment = 1024, vectorAlignment = 16;
 
 /// Offsets in bytes are 32 bits wide.
 static constexpr int64_t maxElements = int64_t(1) << 28;
@@ -35,7 +35,11 @@ int64_t BufferType::getElementBytes() const { return bytesOfElement(getElementTy
 
 int64_t BufferType::getTileBytes() const { return getNumElements() * getElementBytes(); }
 
-int64_t BufferType::getSlotBytes() const { return llvm::alignTo(getTileBytes(), slotAlignment); }
+int64_t BufferType::getAlignment() const {
+  return getRank() == 2 ? tileAlignment : vectorAlignment;
+}
+
+int64_t BufferType::getSlotBytes() const { return llvm::alignTo(getTileBytes(), getAlignment()); }
 
 BufferType BufferType::getSlotType() const {
   return get(getContext(), getShape(), getElementType(), getLayout(), 1);

@@ -17,7 +17,7 @@ def TileNV_BufferType : TypeDef<TileNV_Dialect, "Buffer"> {
     | shape | extents of the tile, rank 1 or 2 |
     | element type | integer or float of 8, 16, 32 or 64 bits; i1 takes a byte |
     | layout | from `offset` (in elements) to the coordinates; every element has exactly one offset |
-    | slots | tiles of a ring, 1 without; slot s starts s times the size of a tile, rounded up to 1024 bytes, after the first |
+    | slots | tiles of a ring, 1 without; slot s starts s times the size of a tile, rounded up to 1024 bytes, after the first; 16 bytes for rank 1 |
 
     ```mlir
     !tile_nv.buffer<64x128xf16, #layout>
@@ -33,6 +33,8 @@ def TileNV_BufferType : TypeDef<TileNV_Dialect, "Buffer"> {
     int64_t getNumElements() const;
     /// Bytes of one element in memory.
     int64_t getElementBytes() const;
+    /// The offset of a buffer, and of each slot, is a multiple of so many bytes.
+    int64_t getAlignment() const;
     /// Bytes of one tile, and from one slot of a ring to the next.
     int64_t getTileBytes() const;
     int64_t getSlotBytes() const;

@@ -38,8 +38,7 @@ SharedAddresses::SharedAddresses(KernelLowering &lowering, const SharedBuffer &b
                                  ArrayRef<std::pair<Dim, Value>> otherInputs)
     : lowering(lowering), offsetLayout(offsetsOf(buffer, coordinates)),
       arithmetic(offsetLayout, Dim::Offset, buffer.type.getElementBytes()), bufferBase(buffer.base),
-      bufferOffset(buffer.offset), alignment(buffer.type.getRank() == 2 ? 1024 : 16),
-      type(buffer.type) {
+      bufferOffset(buffer.offset), alignment(buffer.type.getAlignment()), type(buffer.type) {
   SmallVector<std::pair<Dim, Value>> inputs = lowering.threadInputs();
   inputs.append(otherInputs.begin(), otherInputs.end());
   threadPart = arithmetic.thread(lowering.math, inputs);

@@ -236,7 +236,7 @@ struct TileAllocateShared : impl::TileAllocateSharedPassBase<TileAllocateShared>
     for (Operation &op : kernel.getBody().front())
       if (auto alloc = dyn_cast<AllocOp>(op)) {
         BufferType type = alloc.getBuffer().getType();
-        buffers.push_back({alloc, type.getBytes(), type.getRank() == 2 ? 1024 : 16});
+        buffers.push_back({alloc, type.getBytes(), type.getAlignment()});
       }
     int64_t limit = budget > 0 ? budget : target->sharedBytesPerCTA, total = 0;
     Lives lives(kernel);

@@ -59,11 +59,16 @@ static bool mayBeOverwritten(tile::LoadOp load) {
   return !isKnown || llvm::any_of(reads, [&](Value root) { return writes.contains(root); });
 }
 
-static bool canBeCopied(tile::LoadOp load) {
+/// Whether an asynchronous copy gives what the load does.
+static bool hasFormOfCopy(tile::LoadOp load) {
   bool padsWithZeros = !load.getPad() || matchPattern(load.getPad(), m_PosZeroFloat()) ||
                        matchPattern(load.getPad(), m_Zero());
-  return padsWithZeros && load.getType().getRank() == 2 &&
-         accessBytes(load.getView(), load.getIndices(), load.getType()) >= minCopyBytes &&
+  return padsWithZeros &&
+         accessBytes(load.getView(), load.getIndices(), load.getType()) >= minCopyBytes;
+}
+
+static bool canBeCopied(tile::LoadOp load) {
+  return load.getType().getRank() == 2 && hasFormOfCopy(load) &&
          onlyFeedsProducts(load.getResult()) && !mayBeOverwritten(load);
 }
 
@@ -146,6 +151,40 @@ void ProductBuffers::rewrite(tile::DotOp dot) {
   dot.replaceAllUsesWith(product.getResult());
 }
 
+/// Whether a trip of a loop with copies loads a vector whose elements several threads hold.
+static bool isSharedVector(tile::LoadOp load) {
+  auto loop = dyn_cast<scf::ForOp>(load->getParentOp());
+  if (!loop || load.getType().getRank() != 1 || !hasFormOfCopy(load) ||
+      loop.getBody()->getOps<tile_nv::CopyAsyncOp>().empty())
+    return false;
+  const layout::Layout &layout = tile::layoutOf(load.getType()).getLayout();
+  return layout.numPositions() > layout.numElements();
+}
+
+unsigned ProductBuffers::copyVectors() {
+  tile::ConfigAttr config = kernel.getConfigAttr();
+  if (!config || config.getStages().value_or(1) == 1)
+    return 0;
+  SmallVector<tile::LoadOp> vectors;
+  kernel.walk([&](tile::LoadOp load) {
+    if (isSharedVector(load))
+      vectors.push_back(load);
+  });
+  for (tile::LoadOp load : vectors) {
+    OpBuilder builder(load);
+    Location loc = load.getLoc();
+    Value buffer = buffers.forOperand(loc, load.getType());
+    tile_nv::CopyAsyncOp::create(builder, loc, load.getView(), load.getIndices(), buffer,
+                                 /*bounded=*/load.getPad() != nullptr);
+    tile_nv::CommitGroupOp::create(builder, loc);
+    tile_nv::WaitGroupOp::create(builder, loc, 0);
+    load.replaceAllUsesWith(
+        tile_nv::LoadOp::create(builder, loc, load.getType(), buffer).getResult());
+    load.erase();
+  }
+  return vectors.size();
+}
+
 unsigned ProductBuffers::run() {
   SmallVector<tile::DotOp> dots;
   kernel.walk([&](tile::DotOp dot) { dots.push_back(dot); });
@@ -168,7 +207,7 @@ unsigned ProductBuffers::run() {
     for (Operation *op : unused)
       if (op->use_empty())
         op->erase();
-  return copies.size();
+  return copies.size() + copyVectors();
 }
 
 } // namespace heddle

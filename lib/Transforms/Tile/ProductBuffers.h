@@ -7,6 +7,8 @@
 // 3. Other operands are stored to a buffer where they are made.
 // 4. With `tile_nv.keep_operands`, an A operand that the innermost loop around the product does not change is loaded to registers
 //    before the loop; else each trip reads the buffer again.
+// 5. In a loop whose copies go to a ring (stages > 1), a vector that a trip loads and several threads hold, such as the weight of a norm,
+//    is copied with the operands, once for the CTA, and each thread reads its elements from there.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,6 +29,7 @@ public:
 
 private:
   void rewrite(tile::DotOp dot);
+  unsigned copyVectors();
   mlir::Value operand(tile::DotOp dot, mlir::OpOperand &use, bool &readsCopy);
   mlir::Value copied(tile::LoadOp load);
   mlir::Value stored(mlir::Value tile);

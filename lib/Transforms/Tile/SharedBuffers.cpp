@@ -32,6 +32,8 @@ TypedValue<BufferType> SharedBuffers::allocate(Location loc, RankedTensorType ty
 }
 
 TypedValue<BufferType> SharedBuffers::forOperand(Location loc, RankedTensorType type) {
+  if (type.getRank() == 1)
+    return allocate(loc, type, Layout::identity(Dim::Offset, Dim::Coord0, type.getNumElements()));
   int64_t rows = type.getDimSize(0), columns = type.getDimSize(1);
   std::optional<Layout> layout =
       layout::fragmentTile(rows, columns, 8 * tile_nv::bytesOfElement(type.getElementType()));

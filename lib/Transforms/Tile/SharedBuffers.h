@@ -13,7 +13,8 @@ class SharedBuffers {
 public:
   explicit SharedBuffers(tile::KernelOp kernel) : kernel(kernel) {}
 
-  /// A buffer of this shape and element type, swizzled for copies of rows and for ldmatrix where rows are multiples of 16 bytes.
+  /// A buffer of this shape and element type, swizzled for copies of rows and for ldmatrix where rows are multiples of 16 bytes; of rank 1,
+  /// in order.
   mlir::TypedValue<tile_nv::BufferType> forOperand(mlir::Location loc, mlir::RankedTensorType type);
 
   /// Stores `tile` and loads it in another layout at the builder's insertion point. The buffer's layout is the one, of row-major and

@@ -9,10 +9,11 @@
 //     p = p * (decay, broadcast along d) + tile_nv.reduce_in_thread add w along d
 //     s = tile.reduce add p along d                   after the loop
 //
-// The product may stand in a tile.if_any that takes and gives s. This is done if
+// The product may stand in a tile.if_any that takes and gives s. Where s has another layout than the rows of w, as the sum of squares of
+// a norm that is applied to an accumulator does, the conversion leaves the loop with the reduction. This is done if
 //
 // 1. nothing else in the loop reads s,
-// 2. threads share rows of w, so that there is something to save,
+// 2. threads share rows of w, so that there is something to save, and s has the layout of these rows or no decay,
 // 3. the loop starts with s = 0, or with the sum of a tile p of the same type: then with that tile. So the sum of a loop that follows
 //    another one stays split in between.
 //
@@ -71,6 +72,12 @@ private:
   SmallVector<CarriedSum> sums;
 };
 
+/// The reduction that makes a value, in its own layout or another one.
+static tile::ReduceOp reductionOf(Value value) {
+  auto conversion = value.getDefiningOp<tile::ConvertLayoutOp>();
+  return (conversion ? conversion.getInput() : value).getDefiningOp<tile::ReduceOp>();
+}
+
 /// The other factor if `value` is the only use of `carried`, a product.
 static Value otherFactor(Value carried, Value value) {
   auto product = value.getDefiningOp<arith::MulFOp>();
@@ -108,7 +115,7 @@ bool LoopSplitter::matchUpdate(Value carried, Value yielded, CarriedSum &sum) {
   sum.update = add;
   for (auto [old, rest] :
        {std::pair(add.getLhs(), add.getRhs()), std::pair(add.getRhs(), add.getLhs())}) {
-    sum.reduce = rest.getDefiningOp<tile::ReduceOp>();
+    sum.reduce = reductionOf(rest);
     if (!sum.reduce)
       continue;
     if (carried.hasOneUse()) {
@@ -138,7 +145,7 @@ std::optional<CarriedSum> LoopSplitter::match(unsigned number) {
     return std::nullopt;
   sum.along = sum.reduce.getAlong();
   sum.part = tile_nv::reducedInThread(sum.reduce.getInput().getType(), sum.along);
-  if (!sum.part || sum.part.getDimSize(sum.along) == 1 || rowType(sum) != type)
+  if (!sum.part || sum.part.getDimSize(sum.along) == 1 || (rowType(sum) != type && sum.decay))
     return std::nullopt;
   sum.init = initOf(sum, loop.getInitArgs()[number]);
   if (!sum.init)
@@ -199,11 +206,16 @@ void LoopSplitter::rewrite() {
   for (CarriedSum &sum : sums) {
     Value carried = split.getRegionIterArg(sum.number);
     yield->setOperand(sum.number, splitUpdate(sum, carried));
-    SmallVector<Value> operands(sum.update->getOperands());
+    SmallVector<Value> unused(sum.update->getOperands());
     sum.update->erase();
-    for (Value operand : operands)
-      if (Operation *op = operand.getDefiningOp(); op && isOpTriviallyDead(op))
-        op->erase();
+    while (!unused.empty()) {
+      Operation *op = unused.pop_back_val().getDefiningOp();
+      if (!op || !isOpTriviallyDead(op))
+        continue;
+      if (isa<tile::ConvertLayoutOp>(op))
+        unused.push_back(op->getOperand(0));
+      op->erase();
+    }
   }
   for (auto [from, to] : llvm::zip_equal(loop.getBody()->getArguments(), body->getArguments()))
     from.replaceAllUsesWith(to);
@@ -214,6 +226,8 @@ void LoopSplitter::rewrite() {
     Value &result = results[sum.number];
     result =
         tile::ReduceOp::create(builder, loop.getLoc(), tile::CombiningKind::Add, result, sum.along);
+    if (Type type = loop.getResult(sum.number).getType(); type != result.getType())
+      result = tile::ConvertLayoutOp::create(builder, loop.getLoc(), type, result);
   }
   loop.replaceAllUsesWith(results);
   loop.erase();

@@ -191,3 +191,67 @@ tile.kernel @overwritten(%x: memref<16x16xf16>, %o: memref<16x16xf32>, %n: index
   tile.store %r, %ov[%c0, %c0] : tensor<16x16xf32, #acc>, !tile.view<16x16xf32>
   tile.return
 }
+
+// -----
+
+// A vector that all rows share, such as a norm's weight, goes into the ring with the operands; with one stage each thread loads it.
+
+#acc = #tile.layout<16x8, register = [(0, 1), (8, 0)], lane = [(0, 2), (0, 4), (1, 0), (2, 0), (4, 0)]>
+#blocked = #tile.layout<16x16, register = [(0, 1), (0, 2), (0, 4)], lane = [(0, 8), (1, 0), (2, 0), (4, 0), (8, 0)]>
+#columns = #tile.layout<16, register = [(1), (2), (4)], lane = [(8), (0), (0), (0), (0)]>
+#right = #tile.layout<8x16, register = [(0, 1), (0, 2)], lane = [(0, 4), (0, 8), (1, 0), (2, 0), (4, 0)]>
+
+// CHECK-DAG: #[[INORDER:.*]] = #tile.layout<16, offset = [(1), (2), (4), (8)]>
+
+// CHECK-LABEL: tile.kernel @vector
+tile.kernel @vector(%x: memref<16x64xf16>, %w: memref<64xf16>, %u: memref<8x64xf16>, %o: memref<16x8xf32>) config <block = [16, 8], stages = 2, warps = 1> {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %c64 = arith.constant 64 : index
+  %zero = arith.constant dense<0.0> : tensor<16x8xf32, #acc>
+  %xv = tile.view %x[:, :] : memref<16x64xf16> -> !tile.view<16x64xf16>
+  %wv = tile.view %w[:] : memref<64xf16> -> !tile.view<64xf16>
+  %uv = tile.view %u[:, :] : memref<8x64xf16> -> !tile.view<8x64xf16>
+  %ov = tile.view %o[:, :] : memref<16x8xf32> -> !tile.view<16x8xf32>
+  %r = scf.for %k = %c0 to %c64 step %c16 iter_args(%sum = %zero) -> (tensor<16x8xf32, #acc>) {
+    %x0 = tile.load %xv[%c0, %k] : !tile.view<16x64xf16> -> tensor<16x16xf16, #blocked>
+    // CHECK: tile_nv.copy_async %{{.*}}[%{{.*}}] to %[[W:[0-9a-z]*]] : !tile.view<64xf16>, !tile_nv.buffer<16xf16, #[[INORDER]]>
+    // CHECK-NEXT: tile_nv.commit_group
+    // CHECK-NEXT: tile_nv.wait_group 0
+    // CHECK-NEXT: %[[V:.*]] = tile_nv.load %[[W]] : !tile_nv.buffer<16xf16, #[[INORDER]]> -> tensor<16xf16, #{{.*}}>
+    // CHECK-NEXT: tile.broadcast %[[V]] along 0
+    %w0 = tile.load %wv[%k] : !tile.view<64xf16> -> tensor<16xf16, #columns>
+    %w1 = tile.broadcast %w0 along 0 : tensor<16xf16, #columns> -> tensor<16x16xf16, #blocked>
+    %a = arith.mulf %x0, %w1 : tensor<16x16xf16, #blocked>
+    %u0 = tile.load %uv[%c0, %k] : !tile.view<8x64xf16> -> tensor<8x16xf16, #right>
+    %p = tile.dot %a, %u0, %sum {transpose_b} : tensor<16x16xf16, #blocked>, tensor<8x16xf16, #right> -> tensor<16x8xf32, #acc>
+    scf.yield %p : tensor<16x8xf32, #acc>
+  }
+  tile.store %r, %ov[%c0, %c0] : tensor<16x8xf32, #acc>, !tile.view<16x8xf32>
+  tile.return
+}
+
+// CHECK-LABEL: tile.kernel @one_stage
+tile.kernel @one_stage(%x: memref<16x64xf16>, %w: memref<64xf16>, %u: memref<8x64xf16>, %o: memref<16x8xf32>) config <block = [16, 8], stages = 1, warps = 1> {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  %c64 = arith.constant 64 : index
+  %zero = arith.constant dense<0.0> : tensor<16x8xf32, #acc>
+  %xv = tile.view %x[:, :] : memref<16x64xf16> -> !tile.view<16x64xf16>
+  %wv = tile.view %w[:] : memref<64xf16> -> !tile.view<64xf16>
+  %uv = tile.view %u[:, :] : memref<8x64xf16> -> !tile.view<8x64xf16>
+  %ov = tile.view %o[:, :] : memref<16x8xf32> -> !tile.view<16x8xf32>
+  %r = scf.for %k = %c0 to %c64 step %c16 iter_args(%sum = %zero) -> (tensor<16x8xf32, #acc>) {
+    %x0 = tile.load %xv[%c0, %k] : !tile.view<16x64xf16> -> tensor<16x16xf16, #blocked>
+    // CHECK-NOT: tile_nv.copy_async
+    // CHECK: tile.load %{{.*}}[%{{.*}}] : !tile.view<64xf16> -> tensor<16xf16,
+    %w0 = tile.load %wv[%k] : !tile.view<64xf16> -> tensor<16xf16, #columns>
+    %w1 = tile.broadcast %w0 along 0 : tensor<16xf16, #columns> -> tensor<16x16xf16, #blocked>
+    %a = arith.mulf %x0, %w1 : tensor<16x16xf16, #blocked>
+    %u0 = tile.load %uv[%c0, %k] : !tile.view<8x64xf16> -> tensor<8x16xf16, #right>
+    %p = tile.dot %a, %u0, %sum {transpose_b} : tensor<16x16xf16, #blocked>, tensor<8x16xf16, #right> -> tensor<16x8xf32, #acc>
+    scf.yield %p : tensor<16x8xf32, #acc>
+  }
+  tile.store %r, %ov[%c0, %c0] : tensor<16x8xf32, #acc>, !tile.view<16x8xf32>
+  tile.return
+}

@@ -89,6 +89,43 @@ tile.kernel @not_split(%o: memref<16xf32>, %w: memref<16x64xf32>, %u: memref<32x
 
 // -----
 
+#blocked = #tile.layout<16x64, register = [(0, 1), (0, 2), (0, 4), (4, 0), (8, 0)], lane = [(0, 8), (0, 16), (0, 32), (1, 0), (2, 0)]>
+#ofblocked = #tile.layout<16, register = [(4), (8)], lane = [(0), (0), (0), (1), (2)]>
+#rows = #tile.layout<16, register = [(8)], lane = [(0), (0), (1), (2), (4)]>
+
+// A sum without decay that is needed in another layout behind the loop: the conversion follows the reduction.
+
+// CHECK-DAG: #[[PART:.*]] = #tile.layout<16x8, register = [(4, 0), (8, 0)], lane = [(0, 1), (0, 2), (0, 4), (1, 0), (2, 0)]>
+// CHECK-DAG: #[[HERE:.*]] = #tile.layout<16, register = [(4), (8)], lane = [(0), (0), (0), (1), (2)]>
+// CHECK-DAG: #[[ROWS:.*]] = #tile.layout<16, register = [(8)], lane = [(0), (0), (1), (2), (4)]>
+// CHECK-LABEL: tile.kernel @squares
+tile.kernel @squares(%o: memref<16xf32>, %w: memref<16x64xf32>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant dense<0.0> : tensor<16xf32, #rows>
+  %wv = tile.view %w[:, :] : memref<16x64xf32> -> !tile.view<16x64xf32>
+  %ov = tile.view %o[:] : memref<16xf32> -> !tile.view<16xf32>
+  // CHECK: %[[LOOP:.*]] = scf.for {{.*}} iter_args(%[[SUM:.*]] = %{{.*}}) -> (tensor<16x8xf32, #[[PART]]>) {
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%sum = %zero) -> (tensor<16xf32, #rows>) {
+    // CHECK-NEXT: %[[X:.*]] = tile.load
+    %x = tile.load %wv[%c0, %c0] : !tile.view<16x64xf32> -> tensor<16x64xf32, #blocked>
+    // CHECK-NEXT: %[[P:.*]] = tile_nv.reduce_in_thread add %[[X]] along 1
+    // CHECK-NEXT: %[[NEXT:.*]] = arith.addf %[[SUM]], %[[P]]
+    // CHECK-NEXT: scf.yield %[[NEXT]]
+    %s = tile.reduce add %x along 1 : tensor<16x64xf32, #blocked> -> tensor<16xf32, #ofblocked>
+    %c = tile.convert_layout %s : tensor<16xf32, #ofblocked> -> tensor<16xf32, #rows>
+    %next = arith.addf %sum, %c : tensor<16xf32, #rows>
+    scf.yield %next : tensor<16xf32, #rows>
+  }
+  // CHECK: %[[TOTAL:.*]] = tile.reduce add %[[LOOP]] along 1 : tensor<16x8xf32, #[[PART]]> -> tensor<16xf32, #[[HERE]]>
+  // CHECK: %[[MOVED:.*]] = tile.convert_layout %[[TOTAL]] : tensor<16xf32, #[[HERE]]> -> tensor<16xf32, #[[ROWS]]>
+  // CHECK: tile.store %[[MOVED]]
+  tile.store %r, %ov[%c0] : tensor<16xf32, #rows>, !tile.view<16xf32>
+  tile.return
+}
+
+// -----
+
 #acc = #tile.layout<16x64, register = [(0, 1), (8, 0), (0, 8), (0, 16), (0, 32)], lane = [(0, 2), (0, 4), (1, 0), (2, 0), (4, 0)]>
 #blocked = #tile.layout<16x64, register = [(0, 1), (0, 2), (0, 4), (4, 0), (8, 0)], lane = [(0, 8), (0, 16), (0, 32), (1, 0), (2, 0)]>
 

@@ -41,7 +41,7 @@ def TileOptimizeLayoutsPass : Pass<"tile-optimize-layouts", "heddle::tile::Kerne
 
     * A conversion of a tile next to a cast moves to the side with fewer bits; conversions of conversions become one.
     * A loop-carried sum of rows is split: each thread carries the sum of its own elements, and the reduction across threads follows
-      the loop (or the last one of several that follow one another).
+      the loop (or the last one of several that follow one another). A sum without decay may be needed in any layout.
     * Where a `tile.if_any` asks whether maxima of rows exceed a limit, each thread asks that of its own elements, and maxima cross threads
       in the branch only.
 
@@ -75,6 +75,7 @@ def TileMultibufferPass : Pass<"tile-multibuffer", "heddle::tile::KernelOp"> {
     Input: kernels whose tiles have layouts.
 
     Output: products are `tile_nv.dot`; loads that only they read are asynchronous copies into buffers, waited for where they are used.
+    With more than one stage, vectors that the same loop loads and several threads hold, such as the weight of a norm, are copied, too.
     Conversions that need other threads' elements are a store and a load, and so are the parts of reductions across warps: the
     `tile.convert_layout` that are left rename registers, and a `tile.reduce` combines what one warp holds. A `tile.if_any` that is left is
     decided by each warp for itself; others are inlined. Nothing is synchronised yet: tile-insert-sync does that.
