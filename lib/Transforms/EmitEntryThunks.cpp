@@ -29,6 +29,10 @@ public:
     if (!sizes)
       return entry.emitError() << "entry '" << entry.getName()
                                << "' has no workspace function; run plan-workspace first";
+    for (auto [i, type] : llvm::enumerate(entry.getArgumentTypes().drop_front()))
+      if (!isa<MemRefType>(type))
+        return entry.emitError() << "entry '" << entry.getName() << "' expected argument " << i + 1
+                                 << " to be a buffer, but it is " << type;
     b.setLoc(entry.getLoc());
     Type i32 = b.getI32Type(), i64 = b.getI64Type();
 
@@ -115,7 +119,7 @@ struct EmitEntryThunksPass : impl::EmitEntryThunksPassBase<EmitEntryThunksPass> 
         function.setLinkage(LLVM::Linkage::Internal);
     ThunkEmitter emitter(getOperation(), variant);
     for (func::FuncOp entry : getEntries(getOperation()))
-      if (failed(emitter.emit(entry)))
+      if (failed(verifyEntryContext(entry)) || failed(emitter.emit(entry)))
         return signalPassFailure();
     auto internal = LLVM::LinkageAttr::get(&getContext(), LLVM::Linkage::Internal);
     for (auto function : getOperation().getOps<func::FuncOp>()) {

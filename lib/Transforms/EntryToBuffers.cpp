@@ -34,6 +34,12 @@ public:
   EntryConverter(func::FuncOp entry) : entry(entry), context(entry.getContext()) {}
 
   LogicalResult run() {
+    if (failed(verifyEntryOnTensors(entry)))
+      return failure();
+    for (unsigned i = 0; i < entry.getNumArguments(); ++i)
+      if (!entry.getArgAttrOfType<StringAttr>(i, nameAttr))
+        return entry.emitError() << "entry '" << entry.getName() << "' argument " << i
+                                 << " has no heddle.name; run infer-entry-dims first";
     Block &body = entry.getBody().front();
     auto terminator = cast<func::ReturnOp>(body.getTerminator());
     unsigned numArguments = body.getNumArguments();

@@ -27,7 +27,7 @@ public:
   EntryNamer(func::FuncOp function) : function(function), builder(function) {}
 
   LogicalResult run() {
-    if (failed(checkTypes()) || failed(checkAttributes()))
+    if (failed(verifyEntryOnTensors(function)) || failed(checkAttributes()))
       return failure();
     classes.addFunction(function);
     if (auto extents = classes.contradiction())
@@ -52,24 +52,6 @@ public:
 
 private:
   static int64_t rank(Value value) { return cast<RankedTensorType>(value.getType()).getRank(); }
-
-  LogicalResult checkTypes() {
-    auto check = [&](Type type, const char *what, size_t i) -> LogicalResult {
-      if (isa<RankedTensorType>(type))
-        return success();
-      return function.emitError() << "entry '" << function.getName() << "' expected " << what << " "
-                                  << i << " to be a ranked tensor, but it is " << type;
-    };
-    for (auto [i, type] : llvm::enumerate(function.getArgumentTypes()))
-      if (failed(check(type, "argument", i)))
-        return failure();
-    for (auto [i, type] : llvm::enumerate(function.getResultTypes()))
-      if (failed(check(type, "result", i)))
-        return failure();
-    if (!function.getBody().hasOneBlock())
-      return function.emitError() << "entry '" << function.getName() << "' expected one block";
-    return success();
-  }
 
   LogicalResult checkAttributes() {
     auto isString = [&](StringRef name, const char *what, unsigned i,

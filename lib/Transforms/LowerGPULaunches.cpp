@@ -392,7 +392,7 @@ struct LowerGPULaunchesPass : impl::LowerGPULaunchesPassBase<LowerGPULaunchesPas
         launch.emitOpError("launches a kernel that is not lowered for a GPU");
         return signalPassFailure();
       }
-      if (failed(lowering.lower(entry)))
+      if (failed(verifyEntryContext(entry)) || failed(lowering.lower(entry)))
         return signalPassFailure();
     }
   }

@@ -28,6 +28,8 @@ public:
         pointer(LLVM::LLVMPointerType::get(module.getContext())), texts(module, "heddle_text_") {}
 
   LogicalResult lower(func::FuncOp entry) {
+    if (!entry.getBody().hasOneBlock())
+      return entry.emitError() << "entry '" << entry.getName() << "' expected one block";
     entry.setType(FunctionType::get(entry.getContext(), entry.getArgumentTypes(),
                                     IntegerType::get(entry.getContext(), 32)));
     auto terminator = cast<func::ReturnOp>(entry.getBody().front().getTerminator());
@@ -101,7 +103,7 @@ struct LowerRuntimeChecksPass : impl::LowerRuntimeChecksPassBase<LowerRuntimeChe
   void runOnOperation() override {
     CheckLowering lowering(getOperation());
     for (func::FuncOp entry : getEntries(getOperation()))
-      if (failed(lowering.lower(entry)))
+      if (failed(verifyEntryContext(entry)) || failed(lowering.lower(entry)))
         return signalPassFailure();
   }
 };

@@ -95,8 +95,13 @@ struct MoveChecksFirstPass : impl::MoveChecksFirstPassBase<MoveChecksFirstPass> 
       return;
     SmallVector<attn::RequireRangeOp> ranges;
     function.walk([&](attn::RequireRangeOp op) { ranges.push_back(op); });
-    for (attn::RequireRangeOp op : ranges)
+    for (attn::RequireRangeOp op : ranges) {
+      if (!isa<RankedTensorType>(op.getValues().getType())) {
+        op.emitOpError("expected a tensor; checks move before bufferization");
+        return signalPassFailure();
+      }
       RangeCheckExpander(op).run();
+    }
 
     SmallVector<attn::RequireOp> checks;
     function.walk([&](attn::RequireOp op) { checks.push_back(op); });

@@ -96,7 +96,7 @@ private:
 
 /// Names the first op that neither bufferization nor a kernel took.
 LogicalResult verifyLowered(func::FuncOp entry) {
-  WalkResult result = entry.walk([](Operation *op) {
+  WalkResult result = entry.walk<WalkOrder::PreOrder>([](Operation *op) {
     auto isTensor = [](Type type) { return isa<TensorType>(type); };
     bool isBorder = isa<bufferization::ToTensorOp, bufferization::ToBufferOp>(op);
     bool isLinalg = isa<linalg::LinalgDialect>(op->getDialect());
@@ -114,6 +114,8 @@ struct OutlineKernelsPass : impl::OutlineKernelsPassBase<OutlineKernelsPass> {
   void runOnOperation() override {
     KernelOutliner outliner(getOperation());
     for (func::FuncOp entry : getEntries(getOperation())) {
+      if (failed(verifyEntryContext(entry)))
+        return signalPassFailure();
       SmallVector<memref::CopyOp> copies;
       entry.walk([&](memref::CopyOp copy) { copies.push_back(copy); });
       for (memref::CopyOp copy : copies) {
@@ -126,7 +128,10 @@ struct OutlineKernelsPass : impl::OutlineKernelsPassBase<OutlineKernelsPass> {
         copy.erase();
       }
       SmallVector<linalg::LinalgOp> ops;
-      entry.walk([&](linalg::LinalgOp op) { ops.push_back(op); });
+      entry.walk([&](linalg::LinalgOp op) {
+        if (op.hasPureBufferSemantics())
+          ops.push_back(op);
+      });
       for (linalg::LinalgOp op : ops)
         outliner.outline(entry, op);
       if (failed(verifyLowered(entry)))

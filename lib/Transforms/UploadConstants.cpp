@@ -148,8 +148,11 @@ Value ConstantUpload::find(func::FuncOp entry, memref::GetGlobalOp use) {
 struct UploadConstantsPass : impl::UploadConstantsPassBase<UploadConstantsPass> {
   void runOnOperation() override {
     ConstantUpload upload(getOperation());
-    for (func::FuncOp entry : getEntries(getOperation()))
+    for (func::FuncOp entry : getEntries(getOperation())) {
+      if (failed(verifyEntryContext(entry)))
+        return signalPassFailure();
       upload.lower(entry);
+    }
     numUses += upload.numUses;
   }
 };

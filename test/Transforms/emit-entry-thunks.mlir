@@ -43,3 +43,14 @@ func.func @g(%ctx: !llvm.ptr) -> i32 {
   %c0 = arith.constant 0 : i32
   return %c0 : i32
 }
+
+// -----
+
+func.func private @h.workspace(%ctx: !llvm.ptr, %n: index) -> index {
+  return %n : index
+}
+// expected-error @+1 {{entry 'h' expected argument 1 to be a buffer, but it is 'index'}}
+func.func @h(%ctx: !llvm.ptr, %n: index) -> i32 {
+  %c0 = arith.constant 0 : i32
+  return %c0 : i32
+}

@@ -44,3 +44,20 @@ func.func @nested(%ctx: !llvm.ptr, %ok: i1) {
   }
   return
 }
+
+// -----
+
+// expected-error @+1 {{entry 'blocks' expected one block}}
+func.func @blocks(%ctx: !llvm.ptr) {
+  cf.br ^end
+^end:
+  return
+}
+
+// -----
+
+// expected-error @+1 {{entry 'no_context' does not take a context first; run entry-to-buffers first}}
+func.func @no_context(%ok: i1) {
+  attn.require %ok, "text"
+  return
+}

@@ -63,3 +63,11 @@ func.func @in_a_loop(%n: index, %ok: i1) {
   }
   return
 }
+
+// -----
+
+func.func @buffers(%x: memref<?xi32>, %n: index) {
+  // expected-error @+1 {{'attn.require_range' op expected a tensor; checks move before bufferization}}
+  attn.require_range %x in [%n, %n], "x" : memref<?xi32>
+  return
+}

@@ -58,3 +58,19 @@ func.func @left_over(%ctx: !llvm.ptr, %x: memref<4x4xf32>) {
   bufferization.materialize_in_destination %s in writable %x : (tensor<4x4xf32>, memref<4x4xf32>) -> ()
   return
 }
+
+// -----
+
+// expected-error @+1 {{entry 'no_context' does not take a context first; run entry-to-buffers first}}
+func.func @no_context(%x: memref<4x4xf32>) {
+  linalg.copy ins(%x : memref<4x4xf32>) outs(%x : memref<4x4xf32>)
+  return
+}
+
+// -----
+
+func.func @tensors(%ctx: !llvm.ptr, %x: tensor<4x4xf32>) {
+  // expected-error @+1 {{'linalg.copy' op has no lowering to buffers and loops; write it as linalg structured ops}}
+  %y = linalg.copy ins(%x : tensor<4x4xf32>) outs(%x : tensor<4x4xf32>) -> tensor<4x4xf32>
+  return
+}

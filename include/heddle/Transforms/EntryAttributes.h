@@ -23,6 +23,12 @@ inline constexpr llvm::StringLiteral entryAttr = "heddle.entry";
 /// The public functions of `module` that have a body, in order.
 llvm::SmallVector<mlir::func::FuncOp> getEntries(mlir::ModuleOp module);
 
+/// An error unless `entry` is one block that takes and returns ranked tensors, as before entry-to-buffers.
+llvm::LogicalResult verifyEntryOnTensors(mlir::func::FuncOp entry);
+
+/// An error unless `entry` takes a context first, as behind entry-to-buffers.
+llvm::LogicalResult verifyEntryContext(mlir::func::FuncOp entry);
+
 } // namespace heddle
 
 #endif // HEDDLE_TRANSFORMS_ENTRYATTRIBUTES_H

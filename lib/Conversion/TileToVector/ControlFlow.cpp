@@ -6,7 +6,17 @@ using namespace mlir;
 
 namespace heddle {
 
+/// Views are names for addresses here, so that a loop or branch can't choose among them.
+static LogicalResult verifyCarried(Operation *op) {
+  for (Type type : op->getResultTypes())
+    if (!isa<RankedTensorType>(type) && !type.isIntOrIndexOrFloat())
+      return op->emitOpError("expected control flow to carry tiles and scalars, got ") << type;
+  return success();
+}
+
 LogicalResult TileLowering::lowerFor(scf::ForOp op) {
+  if (failed(verifyCarried(op)))
+    return failure();
   SmallVector<Value> inits, carried;
   for (auto [init, argument, result] :
        llvm::zip_equal(op.getInitArgs(), op.getRegionIterArgs(), op.getResults())) {
@@ -113,6 +123,8 @@ void TileLowering::yieldCarried(ArrayRef<Value> yielded, ArrayRef<Value> carried
 }
 
 LogicalResult TileLowering::lowerIf(scf::IfOp op) {
+  if (failed(verifyCarried(op)))
+    return failure();
   SmallVector<Type> types;
   SmallVector<Value> tiles;
   for (Value result : op.getResults()) {

@@ -48,3 +48,16 @@ func.func @launch(%n: index) {
   tile.launch @nothing grid(%n, %n, %n) ()
   return
 }
+
+// -----
+
+tile.kernel @chosen(%x: memref<?xf32>, %b: i1) {
+  %view = tile.view %x[:] : memref<?xf32> -> !tile.view<?xf32>
+  // expected-error@+1 {{'scf.if' op expected control flow to carry tiles and scalars, got '!tile.view<?xf32>'}}
+  %v = scf.if %b -> !tile.view<?xf32> {
+    scf.yield %view : !tile.view<?xf32>
+  } else {
+    scf.yield %view : !tile.view<?xf32>
+  }
+  tile.return
+}
