@@ -7,6 +7,7 @@ import glob
 import os
 import platform
 import shutil
+import subprocess
 
 import lit.formats
 
@@ -46,3 +47,8 @@ if {"avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512cd"} <= flags:
         config.available_features.add("avx512bf16")
         if {"amx_tile", "amx_bf16"} <= flags:
             config.available_features.add("avx512amx")
+
+# Mounts of one's own, for tests that need a small disk.
+mount = subprocess.run(["unshare", "-rm", "mount", "-t", "tmpfs", "tmpfs", "/mnt"], capture_output=True, check=False)
+if mount.returncode == 0:
+    config.available_features.add("user-mounts")

@@ -275,9 +275,12 @@ LogicalResult ModuleCompiler::writeBinary() {
 LogicalResult ModuleCompiler::compile() {
   if (failed(selectTargets()))
     return failure();
-  if (!options.dumpFolder.empty())
+  if (!options.dumpFolder.empty()) {
     if (std::error_code code = llvm::sys::fs::create_directories(options.dumpFolder))
       return error("can't make the folder " + options.dumpFolder + ": " + code.message());
+    if (!llvm::sys::fs::is_directory(options.dumpFolder))
+      return error("can't write IR to " + options.dumpFolder + ": it is a file");
+  }
   if (options.emit == EmitKind::Attn)
     return writeIR(module);
   if (failed(compileTargets()))

@@ -9,7 +9,11 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
+#include <fcntl.h>
 #include <mutex>
+#include <sys/stat.h>
+#include <thread>
+#include <unistd.h>
 
 LLD_HAS_DRIVER(elf)
 
@@ -46,6 +50,45 @@ private:
   llvm::SmallString<128> path;
 };
 
+/// A named pipe, and a thread that keeps what is written to it. LLD maps an output file into memory, so that a full disk ends the
+/// process by a signal; into a pipe it writes.
+class PipeReader {
+public:
+  llvm::Error open(const std::string &path) {
+    if (mkfifo(path.c_str(), 0600) != 0 ||
+        (from = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)) < 0 ||
+        (to = ::open(path.c_str(), O_WRONLY | O_CLOEXEC)) < 0 || fcntl(from, F_SETFL, 0) != 0)
+      return llvm::createStringError(llvm::errnoAsErrorCode(), "can't make the pipe " + path);
+    thread = std::thread([this] {
+      std::vector<char> piece(1 << 20);
+      while (ssize_t size = read(from, piece.data(), piece.size()))
+        if (size > 0)
+          bytes.append(piece.data(), size);
+        else if (errno != EINTR)
+          break;
+    });
+    return llvm::Error::success();
+  }
+  ~PipeReader() {
+    finish();
+    if (from >= 0)
+      close(from);
+  }
+  /// What was written, once all writers have closed the pipe.
+  llvm::StringRef finish() {
+    if (to >= 0)
+      close(std::exchange(to, -1));
+    if (thread.joinable())
+      thread.join();
+    return bytes;
+  }
+
+private:
+  int from = -1, to = -1;
+  std::thread thread;
+  std::string bytes;
+};
+
 /// The C libraries as every Linux system has them at run time; no development files are needed.
 llvm::Expected<std::string> findSystemLibrary(llvm::StringRef name) {
   static const char *const folders[] = {"/lib/x86_64-linux-gnu",
@@ -67,7 +110,11 @@ llvm::Expected<std::string> findSystemLibrary(llvm::StringRef name) {
 llvm::Error runLinker(const TemporaryFolder &folder, const LinkInputs &inputs,
                       llvm::ArrayRef<std::string> options, llvm::ArrayRef<std::string> libraries,
                       llvm::StringRef path) {
-  std::vector<std::string> arguments{"ld.lld", "-o", path.str()};
+  std::string pipe = folder.file("linked");
+  PipeReader linked;
+  if (llvm::Error error = linked.open(pipe))
+    return error;
+  std::vector<std::string> arguments{"ld.lld", "-o", pipe};
   arguments.insert(arguments.end(), options.begin(), options.end());
   for (auto [i, object] : llvm::enumerate(inputs.objects)) {
     std::string name = folder.file(std::to_string(i) + ".o");
@@ -99,7 +146,7 @@ llvm::Error runLinker(const TemporaryFolder &folder, const LinkInputs &inputs,
   lld::Result result = lld::lldMain(argv, os, os, {{lld::Gnu, &lld::elf::link}});
   if (result.retCode != 0)
     return llvm::createStringError("linking failed: " + messages);
-  return llvm::Error::success();
+  return writeFile(path, linked.finish());
 }
 
 } // namespace

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
+#include <elf.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -45,6 +46,26 @@ Result<Module> Module::open(const std::string &loadPath, const std::string &path
   return module;
 }
 
+/// A failure if the file ends before what its ELF header promises, which dlopen finds out by a signal.
+static std::optional<Failure> checkWhole(const std::string &loadPath, const std::string &path) {
+  Result<MappedFile> file = MappedFile::open(loadPath);
+  if (!file)
+    return std::nullopt; // dlopen says why
+  std::string_view bytes = file->text();
+  Elf64_Ehdr header;
+  if (bytes.size() < sizeof(header) || bytes.substr(0, SELFMAG) != ELFMAG)
+    return std::nullopt;
+  std::memcpy(&header, bytes.data(), sizeof(header));
+  // Linkers put the table of sections last.
+  unsigned __int128 end = header.e_shoff;
+  end += uint64_t(header.e_shnum) * header.e_shentsize;
+  if (end <= bytes.size())
+    return std::nullopt;
+  return Failure{path + ": is not a whole module: it has " + std::to_string(bytes.size()) +
+                 " bytes of at least " + std::to_string(uint64_t(end)) +
+                 "; compile or copy it again"};
+}
+
 Result<Module> Module::load(const std::string &path) {
   // A path without '/' would be searched for in the library path.
   char *resolved = realpath(path.c_str(), nullptr);
@@ -52,6 +73,8 @@ Result<Module> Module::load(const std::string &path) {
     return Failure{path + ": cannot open: " + std::strerror(errno)};
   std::string full = resolved;
   std::free(resolved);
+  if (std::optional<Failure> cut = checkWhole(full, path))
+    return *cut;
   return open(full, path);
 }
 
