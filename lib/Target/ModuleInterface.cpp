@@ -93,6 +93,8 @@ static FailureOr<InterfaceEntry> readEntry(func::FuncOp entry) {
     if (succeeded(argument)) {
       auto role = entry.getArgAttrOfType<StringAttr>(i, roleAttr);
       argument->role = role ? role.str() : "input";
+      if (auto parts = entry.getArgAttrOfType<StringAttr>(i, partsAttr))
+        argument->parts = parts.str();
       argument->contiguous = argument->role == "weight" || argument->dims.size() < 2;
       if (updated.contains(argument->name))
         argument->kind = InterfaceArgument::Kind::InOut;
@@ -173,12 +175,16 @@ std::string ModuleInterface::toJSON() const {
         else
           shape.push_back(dim.symbol);
       }
-      arguments.push_back(llvm::json::Object{{"name", argument.name},
-                                             {"kind", kinds[static_cast<int>(argument.kind)]},
-                                             {"role", argument.role},
-                                             {"dtype", argument.dtype},
-                                             {"contiguous", argument.contiguous},
-                                             {"shape", std::move(shape)}});
+      llvm::json::Object object{{"name", argument.name},
+                                {"kind", kinds[static_cast<int>(argument.kind)]},
+                                {"role", argument.role},
+                                {"dtype", argument.dtype},
+                                {"contiguous", argument.contiguous},
+                                {"shape", std::move(shape)}};
+      if (!argument.parts.empty())
+        object["parts"] = llvm::json::Object{{"pattern", argument.parts},
+                                             {"count", argument.dims.front().extent}};
+      arguments.push_back(std::move(object));
     }
     entryList.push_back(llvm::json::Object{{"name", entry.name},
                                            {"workspace", true},
@@ -225,7 +231,10 @@ std::string ModuleInterface::toHeader() const {
         else
           os << dim.symbol;
       });
-      os << "]" << (argument.contiguous ? "" : ", innermost stride 1") << "\n";
+      os << "]" << (argument.contiguous ? "" : ", innermost stride 1");
+      if (!argument.parts.empty())
+        os << ", slice [i, ...] is " << argument.parts << " with i for the star";
+      os << "\n";
     }
     os << " */\nint32_t " << entry.name
        << "(heddle_context *context, DLTensor **args, int32_t num_args);\n"

@@ -1,7 +1,14 @@
-//===- BlockScales.cpp - fp8 weights with a scale per block ---------------===//
+//===- BlockScales.cpp - fp8 weights with scales --------------------------===//
 
 #include "heddle/TensorIO/BlockScales.h"
+
+#include "StoreAs.h"
+
 #include "heddle/TensorIO/StrictJson.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
 
 using namespace heddle;
 using nlohmann::json;
@@ -9,6 +16,43 @@ using nlohmann::json;
 std::vector<int64_t> heddle::scaleShape(const std::vector<int64_t> &weight, ScaleBlock block) {
   return {(weight[0] + block.rows - 1) / block.rows,
           (weight[1] + block.columns - 1) / block.columns};
+}
+
+std::optional<ScaleBlock> heddle::plainScaleBlock(const std::vector<int64_t> &weight,
+                                                  const std::vector<int64_t> &scales) {
+  if (scales.empty() || scales == std::vector<int64_t>{1})
+    return ScaleBlock{std::max<int64_t>(weight[0], 1), std::max<int64_t>(weight[1], 1)};
+  if (scales == std::vector{weight[0]} || scales == std::vector<int64_t>{weight[0], 1})
+    return ScaleBlock{1, std::max<int64_t>(weight[1], 1)};
+  return std::nullopt;
+}
+
+/// `store` takes a place and a number.
+template <typename Store>
+static void multiplyRows(const TensorView &weight, const TensorView &scales, ScaleBlock block,
+                         int64_t begin, int64_t end, const Store &store) {
+  std::array<double, 256> numbers;
+  for (size_t bits = 0; bits < numbers.size(); ++bits) {
+    auto byte = std::byte(bits);
+    numbers[bits] = loadAsDouble(weight.dtype, &byte, 0);
+  }
+  int64_t columns = weight.shape[1], perRow = (columns + block.columns - 1) / block.columns;
+  for (int64_t row = begin; row < end; ++row)
+    for (int64_t first = 0, index = row / block.rows * perRow; first < columns;
+         first += block.columns, ++index) {
+      double scale = loadAsDouble(scales.dtype, scales.data, size_t(index));
+      int64_t last = std::min(first + block.columns, columns);
+      for (int64_t column = first; column < last; ++column) {
+        auto place = size_t(row * columns + column);
+        store(place, numbers[size_t(weight.data[place])] * scale);
+      }
+    }
+}
+
+void heddle::dequantizeRows(const TensorView &weight, const TensorView &scales, ScaleBlock block,
+                            int64_t begin, int64_t end, DType type, std::byte *out) {
+  withStore(type, out,
+            [&](const auto &store) { multiplyRows(weight, scales, block, begin, end, store); });
 }
 
 Result<Tensor> heddle::dequantize(const TensorView &weight, const TensorView &scales,
@@ -19,23 +63,17 @@ Result<Tensor> heddle::dequantize(const TensorView &weight, const TensorView &sc
   if (scales.shape != expected)
     return Failure{"has scales of shape " + shapeText(scales.shape) + ", expected " +
                    shapeText(expected)};
-  Result<Tensor> result = Tensor::zeros(type, weight.shape);
-  if (!result)
-    return result;
-  int64_t columns = weight.shape[1];
-  for (int64_t row = 0; row < weight.shape[0]; ++row)
-    for (int64_t column = 0; column < columns; ++column) {
-      size_t place = size_t(row * columns + column);
-      size_t scale = size_t(row / block.rows * expected[1] + column / block.columns);
-      storeFromDouble(type, result->data(), place,
-                      loadAsDouble(weight.dtype, weight.data, place) *
-                          loadAsDouble(scales.dtype, scales.data, scale));
-    }
+  Result<Tensor> result = Tensor::uninitialized(type, weight.shape);
+  if (result)
+    dequantizeRows(weight, scales, block, 0, weight.shape[0], type, result->data());
   return result;
 }
 
-static Result<ScaleBlock> readScaleBlock(const std::string &folder) {
-  std::string path = folder + "/config.json";
+Result<ScaleBlock> heddle::readScaleBlock(const Checkpoint &checkpoint) {
+  std::filesystem::path folder = checkpoint.path();
+  if (folder.extension() == ".safetensors")
+    folder = folder.parent_path();
+  std::string path = (folder / "config.json").string();
   Result<json> config = readStrictJson(path);
   if (!config)
     return config.failure();
@@ -51,20 +89,4 @@ static Result<ScaleBlock> readScaleBlock(const std::string &folder) {
       !isExtent((*block)[1]))
     return Failure{path + ": quantization_config.weight_block_size is not two numbers above 0"};
   return ScaleBlock{(*block)[0].get<int64_t>(), (*block)[1].get<int64_t>()};
-}
-
-Result<Tensor> heddle::dequantize(const Checkpoint &checkpoint, const std::string &name,
-                                  DType type) {
-  const Checkpoint::Entry *weight = checkpoint.find(name);
-  const Checkpoint::Entry *scales = checkpoint.find(name + scaleSuffix);
-  if (!weight || !scales)
-    return Failure{checkpoint.path() + ": tensor '" + name + "' has no '" + name + scaleSuffix +
-                   "' beside it"};
-  Result<ScaleBlock> block = readScaleBlock(checkpoint.path());
-  if (!block)
-    return block.failure();
-  Result<Tensor> result = dequantize(weight->tensor, scales->tensor, *block, type);
-  if (!result)
-    return Failure{*weight->file + ": tensor '" + name + "' " + result.error()};
-  return result;
 }

@@ -213,6 +213,14 @@ const TensorView *SafetensorsFile::find(std::string_view name) const {
 
 Result<AtomicFile> heddle::stageSafetensors(const std::string &path, const TensorMap &tensors,
                                             const MetadataMap &metadata) {
+  return stageSafetensors(path, tensors, metadata, [&](const std::string &name, AtomicFile &file) {
+    const TensorView &tensor = tensors.at(name);
+    return file.write(tensor.data, tensor.bytes);
+  });
+}
+
+Result<AtomicFile> heddle::stageSafetensors(const std::string &path, const TensorMap &tensors,
+                                            const MetadataMap &metadata, const WriteTensor &write) {
   // Large elements first, so that every tensor is aligned to its element size.
   std::vector<const TensorMap::value_type *> order;
   for (const auto &tensor : tensors)
@@ -251,7 +259,7 @@ Result<AtomicFile> heddle::stageSafetensors(const std::string &path, const Tenso
   if (Status status = file->write(text); !status)
     return status.failure();
   for (const auto *tensor : order)
-    if (Status status = file->write(tensor->second.data, tensor->second.bytes); !status)
+    if (Status status = write(tensor->first, *file); !status)
       return status.failure();
   return file;
 }

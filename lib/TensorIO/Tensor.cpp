@@ -8,7 +8,7 @@ using namespace heddle;
 
 void Tensor::Free::operator()(std::byte *pointer) const { std::free(pointer); }
 
-Result<Tensor> Tensor::zeros(DType dtype, std::vector<int64_t> shape) {
+Result<Tensor> Tensor::uninitialized(DType dtype, std::vector<int64_t> shape) {
   std::optional<int64_t> count = elementCount(shape, dtype);
   if (!count)
     return Failure{"shape " + shapeText(shape) + " of " + std::string(dtypeName(dtype)) +
@@ -20,14 +20,20 @@ Result<Tensor> Tensor::zeros(DType dtype, std::vector<int64_t> shape) {
   if (!tensor.memory)
     return Failure{"no memory for a tensor " + shapeText(shape) + " of " +
                    std::string(dtypeName(dtype)) + " (" + std::to_string(tensor.size) + " bytes)"};
-  std::memset(tensor.memory.get(), 0, tensor.size);
   tensor.type = dtype;
   tensor.extents = std::move(shape);
   return tensor;
 }
 
+Result<Tensor> Tensor::zeros(DType dtype, std::vector<int64_t> shape) {
+  Result<Tensor> tensor = uninitialized(dtype, std::move(shape));
+  if (tensor)
+    std::memset(tensor->data(), 0, tensor->bytes());
+  return tensor;
+}
+
 Result<Tensor> Tensor::copyOf(const TensorView &view) {
-  Result<Tensor> copy = zeros(view.dtype, view.shape);
+  Result<Tensor> copy = uninitialized(view.dtype, view.shape);
   if (copy && copy->bytes())
     std::memcpy(copy->data(), view.data, copy->bytes());
   return copy;

@@ -53,6 +53,27 @@ public:
 private:
   static int64_t rank(Value value) { return cast<RankedTensorType>(value.getType()).getRank(); }
 
+  /// A weight in parts is stacked along its first dimension, whose extent is their number.
+  LogicalResult checkParts(unsigned i) {
+    Attribute attribute = function.getArgAttr(i, partsAttr);
+    if (!attribute)
+      return success();
+    auto pattern = dyn_cast<StringAttr>(attribute);
+    if (!pattern || pattern.getValue().count('*') != 1)
+      return function.emitError() << "entry '" << function.getName() << "' argument " << i
+                                  << " expected heddle.parts to be a string with one '*', but it "
+                                     "is "
+                                  << attribute;
+    auto role = function.getArgAttrOfType<StringAttr>(i, roleAttr);
+    auto type = cast<RankedTensorType>(function.getArgumentTypes()[i]);
+    if (role && role.getValue() == "weight" && type.getRank() > 0 && type.hasStaticShape() &&
+        type.getDimSize(0) > 0)
+      return success();
+    return function.emitError() << "entry '" << function.getName() << "' argument " << i
+                                << " has heddle.parts, which only a weight with static extents "
+                                   "has, stacked along the first";
+  }
+
   LogicalResult checkAttributes() {
     auto isString = [&](StringRef name, const char *what, unsigned i,
                         Attribute attribute) -> LogicalResult {
@@ -71,6 +92,8 @@ private:
         return function.emitError() << "entry '" << function.getName() << "' argument " << i
                                     << " has the unknown heddle.role '" << role.getValue()
                                     << "'; known are input, weight, cache, state";
+      if (failed(checkParts(i)))
+        return failure();
     }
     for (unsigned i = 0; i < function.getNumResults(); ++i)
       for (StringRef name : {nameAttr, updatesAttr})

@@ -79,3 +79,24 @@ func.func @selection(%x: tensor<?xf32>, %y: tensor<?xf32>, %c: tensor<i1>) -> te
   %r = arith.select %cond, %x, %y : tensor<?xf32>
   return %r : tensor<?xf32>
 }
+
+// -----
+
+// expected-error @+1 {{entry 'f' argument 0 expected heddle.parts to be a string with one '*', but it is "e.up"}}
+func.func @f(%w: tensor<4x8xf32> {heddle.role = "weight", heddle.parts = "e.up"}) {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{entry 'f' argument 0 has heddle.parts, which only a weight with static extents has, stacked along the first}}
+func.func @f(%w: tensor<4x8xf32> {heddle.parts = "e.*.up"}) {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{entry 'f' argument 0 has heddle.parts, which only a weight with static extents has, stacked along the first}}
+func.func @f(%w: tensor<?x8xf32> {heddle.role = "weight", heddle.parts = "e.*.up"}) {
+  return
+}

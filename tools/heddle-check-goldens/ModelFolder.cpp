@@ -91,14 +91,8 @@ Result<Tensor> ModelFolder::callEntry(const run::Module &module, const char *nam
   if (Status status = arguments->giveOwned("start", std::move(starts), "start"); !status)
     return status.failure();
   // Kernels of GPUs want the addresses that an allocation has; files are mapped at any.
-  if (llvm::StringRef(session.target).starts_with("sim-"))
-    for (const run::Argument &argument : (*entry)->args)
-      if (const Checkpoint::Entry *stored = checkpoint->find(argument.name))
-        if (Status status = arguments->giveOwned(
-                argument.name, std::move(*Tensor::copyOf(stored->tensor)), argument.name);
-            !status)
-          return status.failure();
-  if (Status status = run::giveWeights(*checkpoint, *arguments); !status)
+  bool copied = llvm::StringRef(session.target).starts_with("sim-");
+  if (Status status = run::giveWeights(*checkpoint, *arguments, copied); !status)
     return status.failure();
   for (const run::Argument &argument : (*entry)->args)
     if (argument.isCache())

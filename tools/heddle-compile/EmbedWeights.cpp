@@ -2,12 +2,12 @@
 
 #include "EmbedWeights.h"
 
-#include "heddle/TensorIO/BlockScales.h"
+#include "heddle/TensorIO/StoredWeight.h"
 #include "heddle/Transforms/EntryAttributes.h"
 
 #include "llvm/Support/Path.h"
 
-#include <deque>
+#include <map>
 
 using namespace mlir;
 
@@ -19,34 +19,55 @@ std::string weightsFileOf(StringRef modulePath) {
   return path.str().str();
 }
 
-FailureOr<AtomicFile> stageWeights(ModuleOp module, StringRef checkpointPath, StringRef path) {
-  Result<Checkpoint> checkpoint = Checkpoint::open(checkpointPath.str());
-  if (!checkpoint)
-    return module.emitError(checkpoint.error());
-  TensorMap tensors;
-  std::deque<Tensor> dequantized;
+/// The weights that entries of `module` take, each once.
+static std::map<std::string, WeightSpec> listWeights(ModuleOp module) {
+  std::map<std::string, WeightSpec> weights;
   for (func::FuncOp entry : getEntries(module))
     for (unsigned i = 0; i < entry.getNumArguments(); ++i) {
       auto role = entry.getArgAttrOfType<StringAttr>(i, roleAttr);
       if (!role || role.getValue() != "weight")
         continue;
-      std::string name = entry.getArgAttrOfType<StringAttr>(i, nameAttr).str();
-      const Checkpoint::Entry *found = checkpoint->find(name);
-      if (!found)
-        return entry.emitError() << "weight '" << name << "' is not in " << checkpointPath;
-      if (found->tensor.dtype != DType::F8E4M3) {
-        tensors.emplace(name, found->tensor);
-        continue;
-      }
-      Type element = getElementTypeOrSelf(entry.getArgument(i).getType());
-      DType type = element.isF16() ? DType::F16 : element.isBF16() ? DType::BF16 : DType::F32;
-      Result<Tensor> numbers = dequantize(*checkpoint, name, type);
-      if (!numbers)
-        return entry.emitError(numbers.error());
-      dequantized.push_back(std::move(*numbers));
-      tensors.emplace(name, dequantized.back().view());
+      auto type = cast<RankedTensorType>(entry.getArgument(i).getType());
+      Type element = type.getElementType();
+      WeightSpec weight;
+      weight.name = entry.getArgAttrOfType<StringAttr>(i, nameAttr).str();
+      weight.dtype = element.isF16() ? DType::F16 : element.isBF16() ? DType::BF16 : DType::F32;
+      weight.shape = type.getShape().vec();
+      if (auto parts = entry.getArgAttrOfType<StringAttr>(i, partsAttr))
+        weight.parts = {parts.str(), type.getDimSize(0)};
+      weights.emplace(weight.name, std::move(weight));
     }
-  Result<AtomicFile> file = stageSafetensors(path.str(), tensors);
+  return weights;
+}
+
+FailureOr<AtomicFile> stageWeights(ModuleOp module, StringRef checkpointPath, StringRef path) {
+  Result<Checkpoint> checkpoint = Checkpoint::open(checkpointPath.str());
+  if (!checkpoint)
+    return module.emitError(checkpoint.error());
+  std::map<std::string, WeightSpec> weights = listWeights(module);
+  TensorMap tensors;
+  for (const auto &[name, weight] : weights) {
+    std::string missing;
+    if (storedNames(*checkpoint, weight, &missing).empty())
+      return module.emitError() << "weight '" << missing << "' is not in " << checkpointPath;
+    const Checkpoint::Entry *whole = checkpoint->find(name);
+    if (whole && whole->tensor.dtype != DType::F8E4M3) {
+      tensors.emplace(name, whole->tensor);
+      continue;
+    }
+    const std::vector<int64_t> &shape = whole ? whole->tensor.shape : weight.shape;
+    std::optional<int64_t> count = elementCount(shape, weight.dtype);
+    if (!count)
+      return module.emitError() << "weight '" << name << "' has the shape " << shapeText(shape);
+    tensors.emplace(
+        name, TensorView{weight.dtype, shape, nullptr, size_t(*count) * dtypeSize(weight.dtype)});
+  }
+  // One at a time, so that memory holds no more than the largest of those that are put together.
+  Result<AtomicFile> file = stageSafetensors(
+      path.str(), tensors, {}, [&](const std::string &name, AtomicFile &output) -> Status {
+        Result<LoadedWeight> loaded = loadWeight(*checkpoint, weights.at(name));
+        return loaded ? output.write(loaded->view.data, loaded->view.bytes) : loaded.failure();
+      });
   if (!file)
     return module.emitError(file.error());
   return std::move(*file);

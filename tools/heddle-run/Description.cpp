@@ -63,6 +63,25 @@ Result<Dim> readDim(const json &value, const Entry &entry, const Place &place) {
   return Dim{-1, symbol};
 }
 
+/// {"pattern": "w.*.x", "count": 8}, of which a weight with that first extent is joined.
+Status readParts(const json &object, Argument &argument, const Place &place) {
+  if (!object.contains("parts"))
+    return {};
+  const json &parts = object["parts"];
+  if (!parts.is_object())
+    return place.fail(std::string("\"parts\" is ") + parts.type_name() + ", expected an object");
+  Result<std::string> pattern = readString(parts, "pattern", place);
+  if (!pattern)
+    return pattern.failure();
+  if (std::count(pattern->begin(), pattern->end(), '*') != 1)
+    return place.fail("has the pattern \"" + *pattern + "\", expected one '*'");
+  if (!argument.isWeight() || argument.shape.empty() || argument.shape.front().extent < 1 ||
+      !parts.contains("count") || parts["count"] != argument.shape.front().extent)
+    return place.fail("has \"parts\" whose \"count\" is not the first extent of a weight");
+  argument.parts = {*pattern, argument.shape.front().extent};
+  return {};
+}
+
 Result<Argument> readArgument(const json &object, const Entry &entry, Place place) {
   Argument argument;
   Result<const json *> shape = readArray(object, "shape", place);
@@ -94,6 +113,8 @@ Result<Argument> readArgument(const json &object, const Entry &entry, Place plac
   argument.kind = *kind;
   argument.role = *role;
   argument.dtype = *type;
+  if (Status status = readParts(object, argument, place); !status)
+    return status.failure();
   return argument;
 }
 
@@ -227,7 +248,8 @@ std::string heddle::run::entryText(const Entry &entry) {
     text += std::string("  ") + kind + "  " + argument.name +
             std::string(width - argument.name.size() + 2, ' ') + typeText(argument);
     if (argument.isWeight() || argument.isCache())
-      text += "  (" + argument.role + ")";
+      text += "  (" + argument.role +
+              (argument.parts.count ? ", joined from " + argument.parts.pattern : "") + ")";
     text += '\n';
   }
   return text;

@@ -3,8 +3,7 @@
 #ifndef HEDDLE_TOOLS_RUN_DESCRIPTION_H
 #define HEDDLE_TOOLS_RUN_DESCRIPTION_H
 
-#include "heddle/TensorIO/DType.h"
-#include "heddle/TensorIO/Result.h"
+#include "heddle/TensorIO/StoredWeight.h"
 
 namespace heddle {
 namespace run {
@@ -23,6 +22,7 @@ struct Argument {
   std::string role; // "input", "weight", "cache", "state" or "output"
   DType dtype = DType::F32;
   std::vector<Dim> shape;
+  TensorParts parts = {}; // of a weight that checkpoints store in parts
 
   bool isWeight() const { return role == "weight"; }
   /// What a call leaves to the next one; a state is zeros before the first.

@@ -2,15 +2,27 @@
 
 #include "Weights.h"
 
-#include "heddle/TensorIO/BlockScales.h"
-
 #include <cstdio>
 #include <set>
 
 using namespace heddle;
 using namespace heddle::run;
 
-static void warnOfUnused(const Checkpoint &checkpoint, const std::set<std::string> &used) {
+/// The weight that an argument is. Symbolic extents are -1; what is put together has none.
+static WeightSpec specOf(const Argument &argument) {
+  WeightSpec weight{argument.name, argument.dtype, {}, argument.parts};
+  for (const Dim &dim : argument.shape)
+    weight.shape.push_back(dim.extent);
+  return weight;
+}
+
+static void warnOfUnused(const Checkpoint &checkpoint, const Module &module) {
+  std::set<std::string> used;
+  for (const Entry &entry : module.description().entries)
+    for (const Argument &argument : entry.args)
+      if (argument.isWeight())
+        for (std::string &name : storedNames(checkpoint, specOf(argument)))
+          used.insert(std::move(name));
   std::vector<std::string> unused;
   for (const auto &[name, entry] : checkpoint.tensors())
     if (!used.count(name))
@@ -23,47 +35,51 @@ static void warnOfUnused(const Checkpoint &checkpoint, const std::set<std::strin
 
 Result<std::optional<Checkpoint>> heddle::run::openWeights(const Module &module,
                                                            const Options &options) {
-  std::set<std::string> used;
+  bool hasWeights = false;
   for (const Entry &entry : module.description().entries)
     for (const Argument &argument : entry.args)
-      if (argument.isWeight())
-        used.insert(argument.name);
+      hasWeights |= argument.isWeight();
   std::string path = options.weights;
-  if (path.empty() && module.description().weightsFile && !used.empty())
+  if (path.empty() && module.description().weightsFile && hasWeights)
     path = module.folder() + "/" + *module.description().weightsFile;
   if (path.empty())
     return std::optional<Checkpoint>();
   Result<Checkpoint> checkpoint = Checkpoint::open(path);
   if (!checkpoint)
     return checkpoint.failure();
-  warnOfUnused(*checkpoint, used);
+  warnOfUnused(*checkpoint, module);
   return std::optional<Checkpoint>(std::move(*checkpoint));
 }
 
-Status heddle::run::giveWeights(const Checkpoint &checkpoint, ArgumentSet &arguments) {
+Status heddle::run::giveWeights(const Checkpoint &checkpoint, ArgumentSet &arguments, bool copied) {
   std::vector<std::string> missing;
+  std::vector<const Argument *> wanted;
   for (const Argument &argument : arguments.entry().args) {
     if (!argument.isWeight() || arguments.isGiven(argument.name))
       continue;
-    const Checkpoint::Entry *entry = checkpoint.find(argument.name);
-    if (!entry) {
-      missing.push_back(argument.name);
-      continue;
+    wanted.push_back(&argument);
+    if (std::string name; storedNames(checkpoint, specOf(argument), &name).empty())
+      missing.push_back(name);
+  }
+  if (!missing.empty())
+    return Failure{checkpoint.path() + ": lacks " + std::to_string(missing.size()) +
+                   " weights of entry '" + arguments.entry().name + "': " + nameList(missing)};
+  for (const Argument *argument : wanted) {
+    Result<LoadedWeight> loaded = loadWeight(checkpoint, specOf(*argument));
+    if (!loaded)
+      return loaded.failure();
+    bool shared = loaded->isMapped() && !copied;
+    if (loaded->isMapped() && copied) {
+      Result<Tensor> copy = Tensor::copyOf(loaded->view);
+      if (!copy)
+        return Failure{loaded->source + ": " + copy.error()};
+      loaded->owned = std::move(*copy);
     }
-    std::string source = *entry->file + ": tensor '" + argument.name + "'";
-    if (entry->tensor.dtype == DType::F8E4M3) {
-      Result<Tensor> numbers = dequantize(checkpoint, argument.name, argument.dtype);
-      if (!numbers)
-        return numbers.failure();
-      if (Status status = arguments.giveOwned(argument.name, std::move(*numbers), source); !status)
-        return status;
-      continue;
-    }
-    if (Status status = arguments.give(argument.name, entry->tensor, source); !status)
+    if (Status status =
+            shared ? arguments.give(argument->name, loaded->view, loaded->source)
+                   : arguments.giveOwned(argument->name, std::move(loaded->owned), loaded->source);
+        !status)
       return status;
   }
-  if (missing.empty())
-    return {};
-  return Failure{checkpoint.path() + ": lacks " + std::to_string(missing.size()) +
-                 " weights of entry '" + arguments.entry().name + "': " + nameList(missing)};
+  return {};
 }

@@ -5,7 +5,7 @@
 
 #include "ArgumentSet.h"
 #include "Options.h"
-#include "heddle/TensorIO/Checkpoint.h"
+#include "heddle/TensorIO/StoredWeight.h"
 
 namespace heddle {
 namespace run {
@@ -15,8 +15,10 @@ namespace run {
 /// that no entry uses.
 Result<std::optional<Checkpoint>> openWeights(const Module &module, const Options &options);
 
-/// Gives the checkpoint's tensors to all weights of the entry that have no value yet.
-Status giveWeights(const Checkpoint &checkpoint, ArgumentSet &arguments);
+/// Gives the checkpoint's tensors to all weights of the entry that have no value yet: those that are
+/// stored as they are taken in the mapped files' memory, unless they are to be copied; the others,
+/// joined and dequantised, in memory of the set.
+Status giveWeights(const Checkpoint &checkpoint, ArgumentSet &arguments, bool copied = false);
 
 } // namespace run
 } // namespace heddle

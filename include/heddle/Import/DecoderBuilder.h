@@ -42,8 +42,8 @@ mlir::Attribute ropeScalingAttr(mlir::MLIRContext &context, const RopeConfig &ro
 ///   decode (tokens [B,1] i64, ...the same) -> logits [B,1,V], caches
 /// where the caches are those of layerCaches with ".N" for layer N, such as
 /// k_cache.N and v_cache.N [B,C,Hk,d], and
-/// the weights those of matchDecoderWeights, in that order and of their stored
-/// type. Logits are f32. Token t of sequence b has position start[b] + t; with a mask its position
+/// the weights those of matchDecoderWeights, in that order and of the type
+/// said there. Logits are f32. Token t of sequence b has position start[b] + t; with a mask its position
 /// is the number of tokens before it.
 mlir::OwningOpRef<mlir::ModuleOp> buildDecoderModule(mlir::Location loc,
                                                      const DecoderConfig &config,

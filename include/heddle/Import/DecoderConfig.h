@@ -15,6 +15,9 @@
 
 namespace heddle {
 
+/// How weights may be stored beside scales (BlockScales.h, Mxfp4.h).
+enum class ScaledWeights { None, Float8, Mxfp4 };
+
 struct DecoderConfig {
   std::string modelType;
 
@@ -55,7 +58,8 @@ struct DecoderConfig {
   std::vector<std::string> ignoredPrefixes;
   std::vector<std::string> ignoredSuffixes;
 
-  /// Rows and columns of the blocks in which fp8 weights share a scale; 0: no fp8.
+  ScaledWeights scaledWeights = ScaledWeights::None;
+  /// Rows and columns of the blocks in which fp8 weights share a scale; 0: all of a row or matrix do.
   int64_t scaleBlockRows = 0;
   int64_t scaleBlockColumns = 0;
 

@@ -198,7 +198,8 @@ struct ExpertFeedForward {
   int64_t groups = 1; ///< of experts, of which topGroups are kept
   int64_t topGroups = 1;
 
-  /// Tensors of expert E are "<expertsName>.E.<gate>.weight" and so on.
+  /// Tensors of expert E are "<expertsName>.E.<gate>.weight" and so on; entries take them as one,
+  /// "<expertsName>.<gate>.weight" [experts, inner, hidden].
   Activation activation = Activation::SiLU;
   std::string expertsName, gate, up, down;
   /// gpt-oss: "<expertsName>.<gate>" [E, in, 2 inner], gate and up in turn, and

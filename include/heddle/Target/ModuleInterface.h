@@ -24,6 +24,7 @@ struct InterfaceArgument {
   int dtypeCode = 0; ///< DLDataTypeCode
   int dtypeBits = 0;
   bool contiguous = false; ///< else only the innermost stride is fixed
+  std::string parts;       ///< pattern of the names that a checkpoint has for slices [i, ...]
   llvm::SmallVector<InterfaceDim> dims;
 };
 

@@ -11,6 +11,7 @@
 
 #include "heddle/TensorIO/File.h"
 #include "heddle/TensorIO/Tensor.h"
+#include <functional>
 #include <map>
 
 namespace heddle {
@@ -50,6 +51,12 @@ private:
 /// each tensor to its element size.
 Result<AtomicFile> stageSafetensors(const std::string &path, const TensorMap &tensors,
                                     const MetadataMap &metadata = {});
+
+/// The same for tensors that are made one at a time: `tensors` need not have data, and `write` appends
+/// that of the named one, all of its bytes, to the file.
+using WriteTensor = std::function<Status(const std::string &name, AtomicFile &file)>;
+Result<AtomicFile> stageSafetensors(const std::string &path, const TensorMap &tensors,
+                                    const MetadataMap &metadata, const WriteTensor &write);
 
 /// Stages and commits.
 Status writeSafetensors(const std::string &path, const TensorMap &tensors,

@@ -27,6 +27,9 @@ public:
   /// A tensor of zeros; fails if it is too large for the address space or memory runs out.
   static Result<Tensor> zeros(DType dtype, std::vector<int64_t> shape);
 
+  /// The same with whatever the memory held.
+  static Result<Tensor> uninitialized(DType dtype, std::vector<int64_t> shape);
+
   /// A copy of a view.
   static Result<Tensor> copyOf(const TensorView &view);
 

@@ -15,6 +15,8 @@ namespace heddle {
 inline constexpr llvm::StringLiteral nameAttr = "heddle.name";
 inline constexpr llvm::StringLiteral dimsAttr = "heddle.dims";
 inline constexpr llvm::StringLiteral roleAttr = "heddle.role";
+/// On a weight that checkpoints store in parts, the pattern of their names, a string with one '*'.
+inline constexpr llvm::StringLiteral partsAttr = "heddle.parts";
 inline constexpr llvm::StringLiteral updatesAttr = "heddle.updates";
 inline constexpr llvm::StringLiteral modelAttr = "heddle.model";
 /// On an entry, its name: entries stay different functions even where their code is equal.

@@ -168,9 +168,9 @@ void ModuleBuilder::addCacheResults(EntryBuilder &entry, int64_t layer, const Tw
 
 void ModuleBuilder::addWeights(EntryBuilder &entry) {
   for (const WeightInfo &weight : weights)
-    entry.addArgument(weight.name,
-                      tensor(weight.shape, floatType(builder.getContext(), weight.dtype)),
-                      EntryRole::Weight);
+    entry.addWeight(weight.name,
+                    tensor(weight.shape, floatType(builder.getContext(), weight.dtype)),
+                    weight.parts.pattern);
 }
 
 void ModuleBuilder::addDecoderEntry(StringRef symbol, int64_t seq) {

@@ -23,6 +23,15 @@ void EntryBuilder::addArgument(StringRef name, Type type, EntryRole role,
   argumentAttrs.push_back(attrs.getDictionary(builder.getContext()));
 }
 
+void EntryBuilder::addWeight(StringRef name, Type type, StringRef parts) {
+  addArgument(name, type, EntryRole::Weight);
+  if (parts.empty())
+    return;
+  NamedAttrList attrs(argumentAttrs.back());
+  attrs.append("heddle.parts", builder.getStringAttr(parts));
+  argumentAttrs.back() = attrs.getDictionary(builder.getContext());
+}
+
 void EntryBuilder::open(StringRef symbol) {
   function = func::FuncOp::create(builder, loc, symbol, builder.getFunctionType(argumentTypes, {}));
   function.setAllArgAttrs(argumentAttrs);

@@ -27,6 +27,9 @@ public:
   void addArgument(llvm::StringRef name, mlir::Type type, EntryRole role,
                    llvm::ArrayRef<llvm::StringRef> dims = {});
 
+  /// The same for a weight, with the pattern of the names of its parts if it has any.
+  void addWeight(llvm::StringRef name, mlir::Type type, llvm::StringRef parts);
+
   /// Creates the function; the builder then stands at the start of its body.
   void open(llvm::StringRef symbol);
 

@@ -34,17 +34,16 @@ static Value applyExperts(LayerBuilder &layer, const ExpertFeedForward &moe, Val
   OpBuilder &builder = layer.builder;
   bool stacked = moe.stackedLimit.has_value();
   SmallVector<Value> gate, up, down, gateBias, downBias;
+  auto weight = [&](const Twine &name) { return layer.weight(moe.expertsName + "." + name); };
   if (stacked) {
-    gate.push_back(layer.weight(moe.expertsName + "." + moe.gate));
-    gateBias.push_back(layer.weight(moe.expertsName + "." + moe.gate + "_bias"));
-    down.push_back(layer.weight(moe.expertsName + "." + moe.down));
-    downBias.push_back(layer.weight(moe.expertsName + "." + moe.down + "_bias"));
-  }
-  for (int64_t expert = 0; expert < moe.experts && !stacked; ++expert) {
-    std::string name = moe.expertsName + "." + std::to_string(expert) + ".";
-    gate.push_back(layer.weight(name + moe.gate + ".weight"));
-    up.push_back(layer.weight(name + moe.up + ".weight"));
-    down.push_back(layer.weight(name + moe.down + ".weight"));
+    gate.push_back(weight(moe.gate));
+    gateBias.push_back(weight(moe.gate + "_bias"));
+    down.push_back(weight(moe.down));
+    downBias.push_back(weight(moe.down + "_bias"));
+  } else {
+    gate.push_back(weight(moe.gate + ".weight"));
+    up.push_back(weight(moe.up + ".weight"));
+    down.push_back(weight(moe.down + ".weight"));
   }
   attn::GluKind kind = stacked ? attn::GluKind::GptOss : LayerBuilder::gluKind(moe.activation);
   UnitAttr ifStacked = stacked ? builder.getUnitAttr() : UnitAttr();

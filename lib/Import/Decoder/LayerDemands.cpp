@@ -42,6 +42,12 @@ private:
     if (linear.bias)
       tensor(linear.name + ".bias", {linear.out});
   }
+  /// The matrices of all experts as one, of which checkpoints store each.
+  void experts(const ExpertFeedForward &moe, const std::string &matrix, int64_t out, int64_t in) {
+    std::string end = "." + matrix + ".weight";
+    tensor(moe.expertsName + end, {moe.experts, out, in});
+    demands.back().parts = {prefix + moe.expertsName + ".*" + end, moe.experts};
+  }
 
   std::string prefix;
 };
@@ -142,12 +148,9 @@ void DemandCollector::operator()(const ExpertFeedForward &moe) {
     tensor(down, {moe.experts, moe.inner, hidden});
     tensor(down + "_bias", {moe.experts, hidden});
   } else {
-    for (int64_t expert = 0; expert < moe.experts; ++expert) {
-      std::string name = moe.expertsName + "." + std::to_string(expert) + ".";
-      linear({name + moe.gate, moe.inner, hidden});
-      linear({name + moe.up, moe.inner, hidden});
-      linear({name + moe.down, hidden, moe.inner});
-    }
+    experts(moe, moe.gate, moe.inner, hidden);
+    experts(moe, moe.up, moe.inner, hidden);
+    experts(moe, moe.down, hidden, moe.inner);
   }
   if (moe.shared)
     (*this)(*moe.shared);

@@ -46,13 +46,6 @@ static void checkMask(const DecoderConfig &config, const DecoderBuildOptions &op
                            config.modelType + "' has");
 }
 
-/// fp8 weights are dequantised when they are loaded: entries take them as activations are.
-static void setLoadedTypes(std::vector<WeightInfo> &weights, DType activations) {
-  for (WeightInfo &weight : weights)
-    if (weight.dtype == DType::F8E4M3)
-      weight.dtype = activations;
-}
-
 static OwningOpRef<ModuleOp> verified(OwningOpRef<ModuleOp> module) {
   if (failed(verify(*module)))
     return {};
@@ -95,15 +88,15 @@ OwningOpRef<ModuleOp> heddle::importHuggingFace(MLIRContext *context, StringRef 
     if (std::optional<std::vector<WeightInfo>> tensors = listTensors(folder, messages)) {
       adaptRoot(*config, *tensors);
       // The whole checkpoint has to fit, even if one layer of it is wanted.
-      weights = matchDecoderWeights(*config, *tensors, messages);
+      weights = matchDecoderWeights(*config, *tensors, messages, options.activations);
       if (weights && options.layer)
-        weights = matchBlockWeights(*config, *options.layer, *tensors, messages);
+        weights =
+            matchBlockWeights(*config, *options.layer, *tensors, messages, options.activations);
     }
   }
   if (!emitMessages(context, configName, messages) || !weights)
     return {};
 
-  setLoadedTypes(*weights, options.activations);
   Location loc = FileLineColLoc::get(context, configName, 1, 1);
   return verified(options.layer ? buildBlockModule(loc, *config, *options.layer, *weights, options)
                                 : buildDecoderModule(loc, *config, *weights, options));
@@ -124,11 +117,10 @@ OwningOpRef<ModuleOp> heddle::importHuggingFaceBlock(MLIRContext *context, Strin
     checkMask(*config, options, messages);
   if (!messages.hasErrors()) {
     adaptRoot(*config, tensors);
-    weights = matchBlockWeights(*config, layer, tensors, messages);
+    weights = matchBlockWeights(*config, layer, tensors, messages, options.activations);
   }
   if (!emitMessages(context, configName, messages) || !weights)
     return {};
-  setLoadedTypes(*weights, options.activations);
   Location loc = FileLineColLoc::get(context, configName, 1, 1);
   return verified(buildBlockModule(loc, *config, layer, *weights, options));
 }

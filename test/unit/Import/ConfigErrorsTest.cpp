@@ -121,12 +121,18 @@ TEST(ConfigErrors, LayerTypes) {
 }
 
 TEST(ConfigErrors, UnsupportedComputations) {
-  EXPECT_EQ(message("llama", R"("quantization_config": {"quant_method": "fp8"})"),
+  EXPECT_EQ(message("llama", R"("quantization_config": {"quant_method": "fp8",
+                                "weight_block_size": [128]})"),
             "error: field 'quantization_config.weight_block_size' is not two numbers: rows and "
             "columns that share a scale");
-  EXPECT_EQ(message("gpt_oss", R"("quantization_config": {"quant_method": "mxfp4"})"),
-            "error: field 'quantization_config.quant_method' is 'mxfp4'; supported is fp8 of "
-            "format e4m3 with a weight_block_size");
+  EXPECT_EQ(message("gpt_oss", R"("quantization_config": {"quant_method": "gptq"})"),
+            "error: field 'quantization_config.quant_method' is 'gptq'; supported are "
+            "compressed-tensors (format float-quantized), fp8 (fmt e4m3), modelopt (quant_algo "
+            "FP8), mxfp4");
+  EXPECT_EQ(message("llama", R"("quantization_config": {"quant_method": "modelopt",
+                                "quant_algo": "NVFP4"})"),
+            "error: field 'quantization_config.quant_algo' is 'NVFP4'; supported is FP8 for "
+            "modelopt");
   EXPECT_EQ(message("llama", R"("residual_multiplier": 0.22)"),
             "error: field 'residual_multiplier' asks for a computation that is not supported; "
             "only 1 is accepted");

@@ -9,9 +9,11 @@
 #include "TinyCheckpoint.h"
 
 #include "heddle/TensorIO/BlockScales.h"
+#include "heddle/TensorIO/StoredWeight.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <random>
 
 using namespace heddle;
 using namespace heddle::test;
@@ -200,7 +202,7 @@ TEST(DecoderFloat8, BlockScalesAreDequantisedAtLoad) {
                       300 * loadAsDouble(DType::F32, numbers.data(), size_t(i)));
     plain.tensors[name] = std::move(*dequantize(narrow.view(), scales.view(), block, DType::F32));
     stored.tensors[name] = std::move(narrow);
-    stored.tensors[name + scaleSuffix] = std::move(scales);
+    stored.tensors[name + blockScaleSuffix] = std::move(scales);
   }
   plain.write();
   stored.write();
@@ -213,9 +215,94 @@ TEST(DecoderFloat8, BlockScalesAreDequantisedAtLoad) {
   // By hand: the last element of a 40 x 32 matrix, in the block of row 6 and column 1.
   const std::string name = "model.layers.0.mlp.up_proj.weight";
   Result<Checkpoint> checkpoint = Checkpoint::open(stored.folder());
-  Result<Tensor> up = dequantize(*checkpoint, name, DType::F32);
-  ASSERT_TRUE(up);
+  Result<LoadedWeight> up = loadWeight(*checkpoint, {name, DType::F32, {40, 32}, {}});
+  ASSERT_TRUE(up) << up.error();
   double raw = loadAsDouble(DType::F8E4M3, stored.tensors[name].data(), 40 * 32 - 1);
-  EXPECT_EQ(loadAsDouble(DType::F32, up->data(), 40 * 32 - 1),
+  EXPECT_EQ(loadAsDouble(DType::F32, up->view.data, 40 * 32 - 1),
             double(float(raw * double(float(0.001 * 14)))));
+}
+
+/// Experts that are stored one by one run like the same numbers in one tensor, which is mapped.
+TEST(DecoderExperts, PartsAreJoinedAtLoad) {
+  for (const char *name : {"qwen3_moe", "kimi_linear"}) {
+    TinyCheckpoint parts(std::string(name) + "-parts", fieldsOf(name));
+    TinyCheckpoint stacked(std::string(name) + "-stacked", fieldsOf(name));
+    std::map<std::string, std::vector<const Tensor *>> stacks;
+    for (const auto &[tensorName, tensor] : parts.tensors) {
+      size_t at = tensorName.find(".experts.");
+      if (at == std::string::npos)
+        continue;
+      // ".experts.5.up_proj.weight"
+      ASSERT_EQ(tensorName[at + 10], '.') << tensorName;
+      stacks[tensorName.substr(0, at + 8) + tensorName.substr(at + 10)].push_back(&tensor);
+      stacked.tensors.erase(tensorName);
+    }
+    ASSERT_EQ(stacks.size(), 3u);
+    for (const auto &[stackName, members] : stacks) {
+      std::vector<int64_t> shape = members.front()->shape();
+      shape.insert(shape.begin(), int64_t(members.size()));
+      Tensor stack = std::move(*Tensor::zeros(DType::F32, shape));
+      size_t bytes = members.front()->bytes();
+      for (size_t i = 0; i < members.size(); ++i)
+        std::copy_n(members[i]->data(), bytes, stack.data() + i * bytes);
+      stacked.tensors.emplace(stackName, std::move(stack));
+    }
+    stacked.write();
+    std::unique_ptr<TinyDecoder> first = TinyDecoder::load(parts),
+                                 second = TinyDecoder::load(stacked);
+    ASSERT_TRUE(first && second);
+    TinyDecoder::Caches one, two;
+    Tensor actual = first->call(one, kTokens, 0), expected = second->call(two, kTokens, 0);
+    for (int64_t b = 0; b < 2; ++b)
+      EXPECT_EQ(rowsOf(actual, b, 0, 9), rowsOf(expected, b, 0, 9)) << name;
+  }
+}
+
+/// gpt-oss as it is released runs like the bf16 numbers that its blocks stand for.
+TEST(DecoderMxfp4, BlocksAreDequantisedAtLoad) {
+  const std::string fields = R"("model_type": "gpt_oss", "vocab_size": 31, "hidden_size": 64,
+      "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "head_dim": 8,
+      "num_key_value_heads": 2, "num_local_experts": 4, "num_experts_per_tok": 2)";
+  TinyCheckpoint plain("bf16", fields);
+  TinyCheckpoint stored("mxfp4", fields + R"(, "quantization_config": {"quant_method": "mxfp4",
+      "modules_to_not_convert": ["model.layers.*.self_attn"]})");
+  const double sizes[] = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
+  std::mt19937 random(7);
+  for (auto &[name, matrices] : plain.tensors) {
+    if (matrices.shape().size() != 3)
+      continue;
+    int64_t experts = matrices.shape()[0], in = matrices.shape()[1], out = matrices.shape()[2];
+    Tensor blocks = std::move(*Tensor::zeros(DType::U8, {experts, out, in / 32, 16}));
+    Tensor scales = std::move(*Tensor::zeros(DType::U8, {experts, out, in / 32}));
+    matrices = std::move(*Tensor::zeros(DType::BF16, {experts, in, out}));
+    for (int64_t e = 0; e < experts; ++e)
+      for (int64_t o = 0; o < out; ++o)
+        for (int64_t i = 0; i < in; ++i) {
+          auto group = size_t((e * out + o) * (in / 32) + i / 32);
+          if (i % 32 == 0)
+            scales.data()[group] = std::byte(120 + random() % 4);
+          auto bits = unsigned(random() % 16);
+          blocks.data()[group * 16 + size_t(i % 32 / 2)] |= std::byte(bits << (i % 2 * 4));
+          double number = std::ldexp(sizes[bits & 7], int(scales.data()[group]) - 127);
+          storeFromDouble(DType::BF16, matrices.data(), size_t((e * in + i) * out + o),
+                          bits & 8 ? -number : number);
+        }
+    stored.tensors.erase(name);
+    stored.tensors.emplace(name + "_blocks", std::move(blocks));
+    stored.tensors.emplace(name + "_scales", std::move(scales));
+  }
+  plain.write();
+  stored.write();
+  for (DType type : {DType::F32, DType::BF16}) {
+    HuggingFaceImportOptions options;
+    options.activations = type;
+    std::unique_ptr<TinyDecoder> first = TinyDecoder::load(plain, options),
+                                 second = TinyDecoder::load(stored, options);
+    ASSERT_TRUE(first && second);
+    TinyDecoder::Caches one, two;
+    Tensor expected = first->call(one, kTokens, 0), actual = second->call(two, kTokens, 0);
+    for (int64_t b = 0; b < 2; ++b)
+      EXPECT_EQ(rowsOf(actual, b, 0, 9), rowsOf(expected, b, 0, 9));
+    EXPECT_LT(relativeError(rowsOf(actual, 0, 0, 9), rowsOf(expected, 0, 0, 9)), 1e-9);
+  }
 }

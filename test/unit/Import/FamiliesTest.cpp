@@ -146,7 +146,8 @@ TEST(Families, DeepseekV3) {
 }
 
 TEST(Families, Indexers) {
-  const auto &v32 = std::get<LatentAttention>(config("deepseek_v32").layer(0).mixer);
+  DecoderConfig deepseek = config("deepseek_v32");
+  const auto &v32 = std::get<LatentAttention>(deepseek.layer(0).mixer);
   EXPECT_FALSE(v32.indexer->rope.interleaved);
   EXPECT_EQ(v32.indexer->rope.rotaryDim, 64);
   DecoderConfig glm = config("glm_moe_dsa");
@@ -229,6 +230,135 @@ TEST(Families, BlockScales) {
   EXPECT_THAT(messagesOf(), IsEmpty());
   find("model.layers.0.input_layernorm.weight").dtype = DType::F8E4M3;
   EXPECT_THAT(messagesOf(), HasSubstr("has type f8e4m3, which only matrices can have"));
+}
+
+/// The text of all messages about these tensors.
+static std::string matchText(const DecoderConfig &c, const std::vector<WeightInfo> &tensors,
+                             std::vector<WeightInfo> *matched = nullptr) {
+  ImportMessages messages;
+  auto found = matchDecoderWeights(c, tensors, messages, DType::F16);
+  std::string text;
+  for (const ImportMessage &message : messages.messages())
+    text += message.text + "\n";
+  EXPECT_EQ(found.has_value(), text.empty());
+  if (found && matched)
+    *matched = *found;
+  return text;
+}
+
+TEST(Families, OneScaleForAMatrixOrARow) {
+  DecoderConfig c = config("llama", R"("num_hidden_layers": 1, "hidden_size": 300,
+      "num_attention_heads": 3, "quantization_config": {"quant_method": "compressed-tensors",
+      "format": "float-quantized", "ignore": ["lm_head"], "config_groups": {"group_0": {}}})");
+  std::vector<WeightInfo> tensors;
+  for (const WeightDemand &demand : decoderDemands(c)) {
+    bool isScaled = demand.name.find("_proj") != std::string::npos;
+    tensors.push_back({demand.name, isScaled ? DType::F8E4M3 : DType::BF16, demand.shape, "a"});
+    if (!isScaled)
+      continue;
+    tensors.push_back({demand.name + "_scale", DType::BF16, {demand.shape[0], 1}, "a"});
+    tensors.push_back(
+        {demand.name.substr(0, demand.name.size() - 6) + "input_scale", DType::BF16, {1}, "a"});
+  }
+  std::vector<WeightInfo> matched;
+  EXPECT_THAT(matchText(c, tensors, &matched), IsEmpty());
+  for (const WeightInfo &weight : matched)
+    EXPECT_EQ(weight.dtype,
+              weight.name.find("_proj") == std::string::npos ? DType::BF16 : DType::F16);
+  for (WeightInfo &info : tensors)
+    if (info.name == "model.layers.0.self_attn.o_proj.weight_scale")
+      info.shape = {300, 3};
+  EXPECT_THAT(matchText(c, tensors),
+              HasSubstr("tensor 'model.layers.0.self_attn.o_proj.weight_scale' has shape [300, 3] "
+                        "and type bf16, expected [1] or [300, 1] of f32, bf16 or f16"));
+}
+
+TEST(Families, Mxfp4Experts) {
+  DecoderConfig c = config("gpt_oss", R"("num_hidden_layers": 1, "hidden_size": 64,
+      "intermediate_size": 96, "num_local_experts": 4, "num_attention_heads": 2,
+      "num_key_value_heads": 1, "quantization_config": {"quant_method": "mxfp4",
+      "modules_to_not_convert": ["lm_head"]})");
+  const std::string gate = "model.layers.0.mlp.experts.gate_up_proj";
+  std::vector<WeightInfo> tensors;
+  for (const WeightDemand &demand : decoderDemands(c)) {
+    if (demand.shape.size() != 3) {
+      tensors.push_back({demand.name, DType::BF16, demand.shape, "a"});
+      continue;
+    }
+    std::vector<int64_t> scales{demand.shape[0], demand.shape[2], demand.shape[1] / 32};
+    tensors.push_back({demand.name + "_scales", DType::U8, scales, "a"});
+    scales.push_back(16);
+    tensors.push_back({demand.name + "_blocks", DType::U8, scales, "a"});
+  }
+  std::vector<WeightInfo> matched;
+  EXPECT_THAT(matchText(c, tensors, &matched), IsEmpty());
+  for (const WeightInfo &weight : matched)
+    if (weight.name == gate) {
+      EXPECT_EQ(weight.dtype, DType::BF16);
+      EXPECT_THAT(weight.shape, ElementsAre(4, 64, 192));
+    }
+  for (WeightInfo &info : tensors) {
+    if (info.name == gate + "_blocks")
+      info.shape = {4, 64, 6, 16};
+    if (info.name == gate + "_scales")
+      info.dtype = DType::I8;
+  }
+  EXPECT_THAT(matchText(c, tensors),
+              AllOf(HasSubstr("tensor '" + gate +
+                              "_blocks' has shape [4, 64, 6, 16] and type u8, "
+                              "expected [4, 192, 2, 16] of u8"),
+                    HasSubstr("tensor '" + gate +
+                              "_scales' has shape [4, 192, 2] and type i8, "
+                              "expected [4, 192, 2] of u8")));
+  tensors.erase(std::remove_if(tensors.begin(), tensors.end(),
+                               [&](const auto &info) { return info.name == gate + "_scales"; }),
+                tensors.end());
+  EXPECT_THAT(matchText(c, tensors),
+              HasSubstr("the checkpoint lacks tensor '" + gate + "_scales'"));
+}
+
+TEST(Families, ExpertsInParts) {
+  DecoderConfig c = config("qwen3_moe", R"("num_hidden_layers": 1, "num_experts": 20,
+      "hidden_size": 64, "num_attention_heads": 4, "moe_intermediate_size": 32)");
+  std::vector<WeightInfo> tensors;
+  for (const WeightDemand &demand : inParts(decoderDemands(c)))
+    tensors.push_back({demand.name, DType::BF16, demand.shape, "a"});
+  std::vector<WeightInfo> matched;
+  EXPECT_THAT(matchText(c, tensors, &matched), IsEmpty());
+  bool found = false;
+  for (const WeightInfo &weight : matched) {
+    if (weight.name != "model.layers.0.mlp.experts.down_proj.weight")
+      continue;
+    found = true;
+    EXPECT_THAT(weight.shape, ElementsAre(20, 64, 32));
+    EXPECT_EQ(weight.parts.pattern, "model.layers.0.mlp.experts.*.down_proj.weight");
+    EXPECT_EQ(weight.parts.count, 20);
+  }
+  EXPECT_TRUE(found);
+
+  std::vector<WeightInfo> faulty = tensors;
+  for (WeightInfo &info : faulty) {
+    if (info.name == "model.layers.0.mlp.experts.3.up_proj.weight")
+      info.shape = {32, 63};
+    if (info.name == "model.layers.0.mlp.experts.4.up_proj.weight")
+      info.dtype = DType::F16;
+    if (info.name == "model.layers.0.mlp.experts.5.up_proj.weight")
+      info.name = "model.layers.0.mlp.experts.20.up_proj.weight";
+  }
+  EXPECT_EQ(matchText(c, faulty),
+            "tensor 'model.layers.0.mlp.experts.3.up_proj.weight' has shape [32, 63], expected "
+            "[32, 64]\n"
+            "tensor 'model.layers.0.mlp.experts.4.up_proj.weight' has type f16, but those of other "
+            "experts are bf16\n"
+            "the checkpoint lacks tensor 'model.layers.0.mlp.experts.5.up_proj.weight'\n"
+            "the checkpoint holds tensor 'model.layers.0.mlp.experts.20.up_proj.weight', which "
+            "this configuration has no place for\n");
+  faulty.erase(std::remove_if(faulty.begin(), faulty.end(),
+                              [](const auto &info) {
+                                return info.name.find("down_proj") != std::string::npos;
+                              }),
+               faulty.end());
+  EXPECT_THAT(matchText(c, faulty), HasSubstr("and 5 more"));
 }
 
 } // namespace

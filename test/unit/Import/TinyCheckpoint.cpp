@@ -42,7 +42,7 @@ TinyCheckpoint::TinyCheckpoint(const std::string &name, const std::string &field
   std::filesystem::create_directories(path);
   std::ofstream(path + "/config.json") << text;
   std::mt19937 random(1);
-  for (const WeightDemand &demand : decoderDemands(*config))
+  for (const WeightDemand &demand : inParts(decoderDemands(*config)))
     tensors.emplace(demand.name, randomWeight(demand, random));
   write();
 }

@@ -34,6 +34,29 @@ TEST(DescriptionTest, ReadsEntries) {
             "f\n  input   x  bf16 [B, 3]  (weight)\n  inout   y  f32 []  (cache)\n");
 }
 
+TEST(DescriptionTest, ReadsParts) {
+  auto weight = [](const std::string &parts, const char *role = "weight") {
+    return withArgs(std::string(R"({"name":"w","kind":"input","role":")") + role +
+                    R"(","dtype":"bf16","shape":[4,3],"parts":)" + parts + "}");
+  };
+  Result<Description> description =
+      parseDescription(weight(R"({"pattern":"e.*.w","count":4})"), "m.so");
+  ASSERT_TRUE(description) << description.error();
+  const Entry &entry = description->entries.front();
+  EXPECT_EQ(entry.find("w")->parts.count, 4);
+  EXPECT_EQ(entry.find("w")->parts.name(3), "e.3.w");
+  EXPECT_EQ(entryText(entry), "f\n  input   w  bf16 [4, 3]  (weight, joined from e.*.w)\n");
+  std::string prefix = "m.so: module description: entry 'f', argument 0 'w' ";
+  EXPECT_EQ(error(weight("3")), prefix + "\"parts\" is number, expected an object");
+  EXPECT_EQ(error(weight(R"({"pattern":"e","count":4})")),
+            prefix + "has the pattern \"e\", expected one '*'");
+  for (const std::string &wrong :
+       {weight(R"({"pattern":"e.*","count":3})"), weight(R"({"pattern":"e.*"})"),
+        weight(R"({"pattern":"e.*","count":4})", "input")})
+    EXPECT_EQ(error(wrong),
+              prefix + "has \"parts\" whose \"count\" is not the first extent of a weight");
+}
+
 TEST(DescriptionTest, SaysWhereTensorsMustBe) {
   auto where = [](const std::string &targets, const std::string &target) {
     Result<Description> description = parseDescription(
