@@ -109,21 +109,6 @@ static LogicalResult verifyHeads(AttentionOp op, int64_t queryHeads, int64_t key
   return diag;
 }
 
-/// Each dimension of a bias or mask is 1 or the extent of the scores.
-static LogicalResult verifyScoreOperand(AttentionOp op, NamedOperand operand,
-                                        ArrayRef<int64_t> scores) {
-  if (!operand.value)
-    return success();
-  for (auto [index, extent] : llvm::enumerate(scores)) {
-    int64_t dim = operand.dim(index);
-    if (dim == 1 || dimsAgree(dim, extent))
-      continue;
-    return op.emitOpError() << "expected dimension " << index << " of " << operand.name << " ("
-                            << dim << ") to be 1 or " << extent;
-  }
-  return success();
-}
-
 static LogicalResult verifyAttributes(AttentionOp op) {
   if (failed(verifyWindow(op, op.getWindow())))
     return failure();

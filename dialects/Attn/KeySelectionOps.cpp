@@ -35,6 +35,13 @@ LogicalResult LightningIndexerOp::verify() {
       return failure();
   if (query.dim(2) == 0)
     return emitOpError("expected at least one head, got 0");
+  NamedOperand mask{"mask", getMask()};
+  int64_t scores[] = {query.dim(0), 1, query.dim(1), key.dim(1)};
+  if (failed(verifyScoreOperand(*this, mask, scores)))
+    return failure();
+  if (getMask() && mask.dim(1) != 1)
+    return emitOpError(
+        "expected dimension 1 of mask to be a static 1, as heads share their scores");
   if (getKvLen() && failed(verifySameDim(*this, {"kv_len", getKvLen()}, 0, query, 0)))
     return failure();
   if (!getScale())

@@ -161,6 +161,9 @@ LogicalResult LatentAttentionOp::verify() {
     return failure();
   if (failed(verifyLatentRow(*this, latent, kvUp)) || failed(verifyUpRows(*this)))
     return failure();
+  int64_t scores[] = {query.dim(0), getHeads(), query.dim(1), latent.dim(1)};
+  if (failed(verifyScoreOperand(*this, {"mask", getMask()}, scores)))
+    return failure();
   if (getKvLen() && failed(verifySameDim(*this, {"kv_len", getKvLen()}, 0, query, 0)))
     return failure();
   if (getIndices() && (failed(verifySameDim(*this, indices, 0, query, 0)) ||

@@ -30,11 +30,13 @@ def Attn_LatentAttentionOp : Attn_TensorOp<"latent_attention",
 
         j < kv_len[b]                    if kv_len
         j <= p                           if causal (aligned bottom-right)
+        mask[b, h, i, j]                 if mask (true = keep)
         j is among indices[b, i]         if indices; -1 there names no key
 
     A query that sees no key gives output 0 and an lse of -inf. Rows of the latent
-    and of key_rope at or past kv_len[b], and with `indices` those that no visible
-    entry names, may hold anything, NaN included.
+    and of key_rope at or past kv_len[b], and with `indices` those that no entry
+    below kv_len[b] and p names, may hold anything, NaN included. Those that only a
+    mask hides are data, as in `attn.attention`: a weight of 0 times NaN is NaN.
 
     **Forms.** `expanded` and `absorbed` say in what order the products are taken, which changes no
     more than roundings:
@@ -62,6 +64,7 @@ def Attn_LatentAttentionOp : Attn_TensorOp<"latent_attention",
     | kv_up | [H * (N + V), R] | `kv_b_proj.weight` of checkpoints as it is |
     | query_rope | [B, Lq, H, P] | |
     | key_rope | [B, Lk, P] | |
+    | mask | each dimension 1 or that of [B, H, Lq, Lk], i1 | true keeps the score; [B, 1, 1, Lk] where sequences are padded on the left |
     | kv_len | [B] | number of valid keys, 0 <= kv_len[b] <= Lk |
     | indices | [B, Lq, K], i32 | keys of each query in any order, -1 <= index < Lk |
     | output | [B, Lq, H, V] | element type of query_nope |
@@ -69,7 +72,8 @@ def Attn_LatentAttentionOp : Attn_TensorOp<"latent_attention",
 
     Constraints: not both of `expanded` and `absorbed`; `key_rope` needs `query_rope`; both parts of queries have one
     element type, and so have latent and key_rope. Rows of kv_up are a multiple of H,
-    more than H * N. Without `scale`, which is finite, it is 1 / sqrt(N + P). If an
+    more than H * N. In mask a dynamic dimension means the full extent, a static 1 is
+    broadcast. Without `scale`, which is finite, it is 1 / sqrt(N + P). If an
     index is twice in a list it is unspecified how often it counts. To lower to
     linalg, all extents but B, Lq, Lk and K must be static.
 
@@ -98,6 +102,7 @@ def Attn_LatentAttentionOp : Attn_TensorOp<"latent_attention",
     Attn_FloatTensor<2>:$kv_up,
     Optional<Attn_FloatTensor<4>>:$query_rope,
     Optional<Attn_FloatTensor<3>>:$key_rope,
+    Optional<TensorRankOf<[I1], [4]>>:$mask,
     Optional<Attn_Lengths>:$kv_len,
     Optional<Attn_IndexLists>:$indices,
     UnitAttr:$causal,
@@ -113,6 +118,7 @@ def Attn_LatentAttentionOp : Attn_TensorOp<"latent_attention",
     oilist(
         `query_rope` `(` $query_rope `:` type($query_rope) `)`
       | `key_rope` `(` $key_rope `:` type($key_rope) `)`
+      | `mask` `(` $mask `:` type($mask) `)`
       | `kv_len` `(` $kv_len `:` type($kv_len) `)`
       | `indices` `(` $indices `:` type($indices) `)`
     )
@@ -138,7 +144,7 @@ def Attn_LatentAttentionOp : Attn_TensorOp<"latent_attention",
 }
 
 def Attn_LightningIndexerOp : Attn_TensorOp<"lightning_indexer",
-    [InferTypeOpAdaptorWithIsCompatible]> {
+    [AttrSizedOperandSegments, InferTypeOpAdaptorWithIsCompatible]> {
   let summary = "scores by which a query chooses keys (DeepSeek sparse attention)";
   let description = [{
     For batch b, query i and key j, with H index heads and one key for all of them:
@@ -147,21 +153,24 @@ def Attn_LightningIndexerOp : Attn_TensorOp<"lightning_indexer",
         scores[b, i, j] = scale * sum_h weights[b, i, h] * max(0, query[b, i, h] . key[b, j])
         scores[b, i, j] = -inf unless key j is visible to query i
 
-    Key j is visible if j < kv_len[b] (if kv_len), and j <= p (if causal, aligned
-    bottom-right). max(0, NaN) is NaN. Weights may be negative. Scores are no weights of
+    Key j is visible if j < kv_len[b] (if kv_len), j <= p (if causal, aligned
+    bottom-right), and mask[b, 0, i, j] (if mask): the rule of `attn.attention`, so that
+    `attn.top_k` never chooses a key that attention would not see. max(0, NaN) is NaN. Weights may be negative. Scores are no weights of
     attention: there is no softmax, `attn.top_k` takes the largest of them.
 
-    Rows of key at or past kv_len[b] may hold anything, NaN included.
+    Rows of key that are not visible may hold anything, NaN included.
 
     | name | shape | meaning |
     |---|---|---|
     | query | [B, Lq, H, d] | after rope |
     | key | [B, Lk, d] | after norm and rope; a cache holds those of earlier calls |
     | weights | [B, Lq, H] | of heads, for each query |
+    | mask | each dimension 1 or that of [B, 1, Lq, Lk], i1 | true keeps the score |
     | kv_len | [B] | number of valid keys, 0 <= kv_len[b] <= Lk |
     | scores | [B, Lq, Lk], f32 | |
 
-    Constraints: `scale` is finite, 1 by default; models have H^-0.5 d^-0.5. H >= 1.
+    Constraints: `scale` is finite, 1 by default; models have H^-0.5 d^-0.5. H >= 1. In
+    mask a dynamic dimension means the full extent, a static 1 is broadcast; dimension 1 is a static 1.
 
     Checked at run time: 0 <= kv_len[b] <= Lk.
 
@@ -178,12 +187,17 @@ def Attn_LightningIndexerOp : Attn_TensorOp<"lightning_indexer",
     Attn_FloatTensor<4>:$query,
     Attn_FloatTensor<3>:$key,
     Attn_FloatTensor<3>:$weights,
+    Optional<TensorRankOf<[I1], [4]>>:$mask,
     Optional<Attn_Lengths>:$kv_len,
     UnitAttr:$causal,
     OptionalAttr<F64Attr>:$scale);
   let results = (outs TensorRankOf<[F32], [3]>:$scores);
   let assemblyFormat = [{
-    $query `,` $key `,` $weights (`kv_len` `(` $kv_len^ `:` type($kv_len) `)`)?
+    $query `,` $key `,` $weights
+    oilist(
+        `mask` `(` $mask `:` type($mask) `)`
+      | `kv_len` `(` $kv_len `:` type($kv_len) `)`
+    )
     attr-dict `:` `(` type($query) `,` type($key) `,` type($weights) `)` `->` type($scores)
   }];
 }

@@ -29,6 +29,19 @@ LogicalResult verifySameDim(Operation *op, NamedOperand operand, unsigned dim, N
   return diag;
 }
 
+LogicalResult verifyScoreOperand(Operation *op, NamedOperand operand, ArrayRef<int64_t> scores) {
+  if (!operand.value)
+    return success();
+  for (auto [index, extent] : llvm::enumerate(scores)) {
+    int64_t dim = operand.dim(index);
+    if (dim == 1 || dimsAgree(dim, extent))
+      continue;
+    return op->emitOpError() << "expected dimension " << index << " of " << operand.name << " ("
+                             << dim << ") to be 1 or " << extent;
+  }
+  return success();
+}
+
 std::string numberText(double value) {
   std::string text;
   llvm::raw_string_ostream(text) << llvm::format("%.9g", value);

@@ -34,6 +34,11 @@ int64_t knownDim(int64_t a, int64_t b);
 llvm::LogicalResult verifySameDim(mlir::Operation *op, NamedOperand operand, unsigned dim,
                                   NamedOperand other, unsigned otherDim);
 
+/// Reports an error unless each dimension of a bias or mask, if it is there, is 1 or the extent of
+/// the scores.
+llvm::LogicalResult verifyScoreOperand(mlir::Operation *op, NamedOperand operand,
+                                       llvm::ArrayRef<int64_t> scores);
+
 /// A number as it is written by hand, such as 0.5 or 1e-05.
 std::string numberText(double value);
 

@@ -86,23 +86,8 @@ AttentionParts::AttentionParts(TensorEmitter &emit, AttentionOp op, AttentionOp:
 /// and with its heads split like those of the query.
 static TensorEmitter::Input scoreInput(TensorEmitter &emit, const AttentionParts &parts,
                                        Value operand) {
-  auto type = cast<RankedTensorType>(operand.getType());
-  SmallVector<int64_t> kept;
-  SmallVector<ReassociationIndices> groups;
-  for (int64_t dim = 0; dim < type.getRank(); ++dim) {
-    bool isUnit = type.getDimSize(dim) == 1;
-    // Unit dimensions join the dimension before them, leading ones the first.
-    if (groups.empty() || (!isUnit && !kept.empty()))
-      groups.emplace_back();
-    groups.back().push_back(dim);
-    if (!isUnit)
-      kept.push_back(dim);
-  }
-  if (kept.empty())
-    groups.clear();
-  if (static_cast<int64_t>(kept.size()) != type.getRank())
-    operand = tensor::CollapseShapeOp::create(emit, operand, groups);
-
+  SmallVector<unsigned> kept;
+  operand = emit.dropUnitDims(operand, kept);
   TensorEmitter::Input input;
   for (auto [position, dim] : llvm::enumerate(kept)) {
     switch (dim) {

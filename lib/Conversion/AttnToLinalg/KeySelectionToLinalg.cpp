@@ -37,6 +37,7 @@ struct LightningIndexerToLinalg : AttnToLinalgPattern<LightningIndexerOp> {
     OpFoldResult queries = emit.sizeOf({{query, 1}, {weights, 1}});
     OpFoldResult heads = emit.sizeOf({{query, 2}, {weights, 2}});
     OpFoldResult keys = emit.sizeOf({{key, 1}});
+    Value mask = adaptor.getMask();
     if (adaptor.getKvLen())
       RequireRangeOp::create(emit, adaptor.getKvLen(), emit.index(0), emit.asIndex(keys), "kv_len");
 
@@ -56,21 +57,32 @@ struct LightningIndexerToLinalg : AttnToLinalgPattern<LightningIndexerOp> {
     SmallVector<TensorEmitter::Input> inputs{{sums, {0, 1, 2}}};
     if (adaptor.getKvLen())
       inputs.push_back({adaptor.getKvLen(), {0}});
+    if (mask) {
+      const unsigned loopOfDim[] = {0, 0, 1, 2};
+      SmallVector<unsigned> kept, dims;
+      mask = emit.dropUnitDims(mask, kept);
+      for (unsigned dim : kept)
+        dims.push_back(loopOfDim[dim]);
+      inputs.push_back({mask, dims});
+    }
     Value allQueries = emit.asIndex(queries), allKeys = emit.asIndex(keys);
     Value scores =
         emit.elementwise(shape, f32, inputs, [&](TensorEmitter &body, ArrayRef<Scalar> args) {
           Scalar score = (args[0] * scale).to(f32);
           Value key = linalg::IndexOp::create(body, 2);
           Value length = adaptor.getKvLen() ? body.toIndex(args[1]) : allKeys, visible;
+          auto require = [&](Value condition) {
+            visible = visible ? arith::AndIOp::create(body, visible, condition) : condition;
+          };
           if (op.getCausal()) {
             Value offset = arith::SubIOp::create(body, length, allQueries);
             Value position = arith::AddIOp::create(body, linalg::IndexOp::create(body, 1), offset);
-            visible = arith::CmpIOp::create(body, arith::CmpIPredicate::sle, key, position);
+            require(arith::CmpIOp::create(body, arith::CmpIPredicate::sle, key, position));
           }
-          if (adaptor.getKvLen()) {
-            Value isKey = arith::CmpIOp::create(body, arith::CmpIPredicate::slt, key, length);
-            visible = visible ? Value(arith::AndIOp::create(body, visible, isKey)) : isKey;
-          }
+          if (adaptor.getKvLen())
+            require(arith::CmpIOp::create(body, arith::CmpIPredicate::slt, key, length));
+          if (mask)
+            require(args[inputs.size() - 1]);
           return visible ? select(visible, score, score.constant(-infinity)) : score;
         });
     rewriter.replaceOp(op, emit.castTo(scores, op.getScores().getType()));

@@ -15,9 +15,10 @@
 // One query of many heads that share their keys is as many queries of one head, all
 // of which see the same keys: then blocks of them are rows of one product.
 //
-// Index lists come first: query i gets rows of its own, those that the visible
-// entries of its list name, and a mask that is false for the others. Their rows
-// are 0, so that nothing of what they could have held is read.
+// Index lists come first: query i gets rows of its own, those that the entries of its
+// list name where lengths and positions let it see them, and a mask that is false for
+// the others. Their rows are 0, so that nothing of what they could have held is read.
+// The operation's own mask is looked up in the same places.
 //
 //===----------------------------------------------------------------------===//
 
@@ -53,11 +54,11 @@ constexpr int64_t mostHeadsOfOneQuery = 16;
 
 /// The rows that queries attend to, and how much of them.
 struct KeyRows {
-  Value latent;         ///< [B, Lk, R] or [B, Lk, R + P]
-  Value keyRope;        ///< [B, Lk, P], or null
-  Value kvLen;          ///< or null
-  Value mask;           ///< [B, 1, 1, Lk], or null: then what the operation says
-  bool seesAll = false; ///< every query sees all keys that kvLen leaves, also if causal
+  Value latent;  ///< [B, Lk, R] or [B, Lk, R + P]
+  Value keyRope; ///< [B, Lk, P], or null
+  Value mask;    ///< of an attention operation, or null
+  Value kvLen;   ///< or null
+  bool causal;   ///< besides mask and kvLen
 };
 
 class LatentEmitter {
@@ -99,6 +100,7 @@ private:
   SmallVector<Value> attendToLists(TensorEmitter &emit);
   Value gather(TensorEmitter &emit, Value rows, Value list, Value mask);
   Value visibleEntries(TensorEmitter &emit, Value list, Value query);
+  Value maskOfEntries(TensorEmitter &emit, Value list, Value query, Value visible);
 
   Value channels(TensorEmitter &emit, Value tensor, int64_t first, int64_t count);
   Value concat(TensorEmitter &emit, Value first, Value second);
@@ -188,13 +190,11 @@ SmallVector<Value> LatentEmitter::attention(TensorEmitter &emit, Value query, Va
   attention->setDiscardableAttrs(op->getDiscardableAttrDictionary());
   attention.setScaleAttr(emit.getF64FloatAttr(op.getScaleValue()));
   attention.setReturnLse(op.getReturnLse());
-  if (rows.mask) {
+  attention.setCausal(rows.causal);
+  if (rows.mask)
     attention.getMaskMutable().assign(rows.mask);
-  } else {
-    attention.setCausal(op.getCausal() && !rows.seesAll);
-    if (rows.kvLen)
-      attention.getKvLenMutable().assign(rows.kvLen);
-  }
+  if (rows.kvLen)
+    attention.getKvLenMutable().assign(rows.kvLen);
   return llvm::to_vector_of<Value>(attention->getResults());
 }
 
@@ -204,9 +204,14 @@ SmallVector<Value> LatentEmitter::attendToSharedKeys(TensorEmitter &emit, Value 
   auto type = cast<RankedTensorType>(query.getType());
   if (type.getDimSize(1) != 1 || heads <= mostHeadsOfOneQuery)
     return attention(emit, query, key, value, rows);
+  // The last query sees all keys that mask and kvLen leave.
   KeyRows ofHeads = rows;
-  ofHeads.seesAll = true;
+  ofHeads.causal = false;
   OpFoldResult one = emit.getIndexAttr(1), many = emit.getIndexAttr(heads);
+  if (rows.mask) {
+    bool isShared = cast<RankedTensorType>(rows.mask.getType()).getDimSize(1) == 1;
+    ofHeads.mask = emit.splitDim(emit.joinDims(rows.mask, 1), 1, one, isShared ? one : many);
+  }
   query = emit.splitDim(emit.joinDims(query, 1), 1, many, one);
   SmallVector<Value> results = attention(emit, query, key, value, ofHeads);
   results[0] = emit.splitDim(emit.joinDims(results[0], 1), 1, one, many);
@@ -273,7 +278,7 @@ SmallVector<Value> LatentEmitter::attend(TensorEmitter &emit, Value queryNope, V
 // Index lists
 //===----------------------------------------------------------------------===//
 
-/// Whether the entries of one query's list are keys that it sees: [B, 1, 1, K]. `list` is [B, K], `query` the number of the query.
+/// Whether the entries of one query's list are keys that lengths and positions let it see: [B, 1, 1, K]. `list` is [B, K], `query` the number of the query.
 Value LatentEmitter::visibleEntries(TensorEmitter &emit, Value list, Value query) {
   OpFoldResult one = emit.getIndexAttr(1);
   Shape shape = {batch, one, one, emit.sizeOf({{list, 1}})};
@@ -299,6 +304,28 @@ Value LatentEmitter::visibleEntries(TensorEmitter &emit, Value list, Value query
         }
         return body.scalar(visible);
       });
+}
+
+/// What is `visible` of one query's list and true in the operation's mask: [B, 1 or H, 1, K].
+Value LatentEmitter::maskOfEntries(TensorEmitter &emit, Value list, Value query, Value visible) {
+  Value mask = operands.getMask();
+  auto extents = cast<RankedTensorType>(mask.getType()).getShape();
+  OpFoldResult one = emit.getIndexAttr(1);
+  Shape shape = {batch, extents[1] == 1 ? one : emit.getIndexAttr(heads), one,
+                 emit.sizeOf({{list, 1}})};
+  Value flat = emit.joinDims(emit.joinDims(visible, 1), 1);
+  return emit.elementwise(shape, emit.getI1Type(), {{list, {0, 3}}, {flat, {0, 3}}},
+                          [&](TensorEmitter &body, ArrayRef<Scalar> args) {
+                            Value key = arith::SelectOp::create(
+                                body, args[1], body.toIndex(args[0]), body.index(0));
+                            Value indices[] = {linalg::IndexOp::create(body, 0),
+                                               linalg::IndexOp::create(body, 1), query, key};
+                            for (auto [index, extent] : llvm::zip_equal(indices, extents))
+                              if (extent == 1)
+                                index = body.index(0);
+                            Value kept = tensor::ExtractOp::create(body, mask, indices);
+                            return body.scalar(arith::AndIOp::create(body, args[1], kept));
+                          });
 }
 
 /// The rows that a list [B, K] names where `mask` [B, 1, 1, K] is true, and zeros: [B, K, channels].
@@ -352,11 +379,13 @@ SmallVector<Value> LatentEmitter::attendToLists(TensorEmitter &emit) {
                                   body.getI32Type()),
             operands.getIndices(), Shape{zero, query, zero}, Shape{batch, one, entries},
             Shape{one, one, one});
-        KeyRows rows;
-        rows.mask = visibleEntries(body, list, query);
-        rows.latent = gather(body, operands.getLatent(), list, rows.mask);
-        if (operands.getKeyRope())
-          rows.keyRope = gather(body, operands.getKeyRope(), list, rows.mask);
+        Value visible = visibleEntries(body, list, query);
+        auto gatherIf = [&](Value rows) {
+          return rows ? gather(body, rows, list, visible) : Value();
+        };
+        Value mask = operands.getMask() ? maskOfEntries(body, list, query, visible) : visible;
+        KeyRows rows{gatherIf(operands.getLatent()), gatherIf(operands.getKeyRope()), mask,
+                     /*kvLen=*/Value(), /*causal=*/false};
         SmallVector<Value> found = attend(body, ofQuery(operands.getQueryNope(), nope),
                                           ofQuery(operands.getQueryRope(), rope), rows);
         SmallVector<Value> next{
@@ -389,13 +418,23 @@ void LatentEmitter::requireExtents(TensorEmitter &emit) {
     require("indices", operands.getIndices(), dim, "query_nope", query, dim);
     require("key_rope", operands.getKeyRope(), dim, "latent", latent, dim);
   }
+  Value mask = operands.getMask();
+  auto requireUnlessBroadcast = [&](unsigned dim, StringRef other, Value like, unsigned otherDim) {
+    if (mask && cast<RankedTensorType>(mask.getType()).getDimSize(dim) != 1)
+      require("mask", mask, dim, other, like, otherDim);
+  };
+  requireUnlessBroadcast(0, "query_nope", query, 0);
+  requireUnlessBroadcast(1, "query_nope", query, 2);
+  requireUnlessBroadcast(2, "query_nope", query, 1);
+  requireUnlessBroadcast(3, "latent", latent, 1);
 }
 
 SmallVector<Value> LatentEmitter::run(TensorEmitter &emit) {
   requireExtents(emit);
   if (operands.getIndices())
     return attendToLists(emit);
-  KeyRows rows{operands.getLatent(), operands.getKeyRope(), operands.getKvLen(), Value()};
+  KeyRows rows{operands.getLatent(), operands.getKeyRope(), operands.getMask(), operands.getKvLen(),
+               op.getCausal()};
   return attend(emit, operands.getQueryNope(), operands.getQueryRope(), rows);
 }
 

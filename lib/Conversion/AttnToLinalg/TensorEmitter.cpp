@@ -208,6 +208,25 @@ Value TensorEmitter::joinDims(Value tensor, unsigned dim) {
   return tensor::CollapseShapeOp::create(*this, tensor, groups);
 }
 
+Value TensorEmitter::dropUnitDims(Value tensor, SmallVectorImpl<unsigned> &kept) {
+  auto type = cast<RankedTensorType>(tensor.getType());
+  SmallVector<ReassociationIndices> groups;
+  for (unsigned dim = 0; dim < type.getRank(); ++dim) {
+    bool isUnit = type.getDimSize(dim) == 1;
+    // Unit dimensions join the dimension before them, leading ones the first.
+    if (groups.empty() || (!isUnit && !kept.empty()))
+      groups.emplace_back();
+    groups.back().push_back(dim);
+    if (!isUnit)
+      kept.push_back(dim);
+  }
+  if (kept.empty())
+    groups.clear();
+  if (int64_t(kept.size()) == type.getRank())
+    return tensor;
+  return tensor::CollapseShapeOp::create(*this, tensor, groups);
+}
+
 Value TensorEmitter::extract(Value tensor, const Shape &offsets, const Shape &sizes,
                              unsigned dropped, Shape strides) {
   SmallVector<int64_t> shape;

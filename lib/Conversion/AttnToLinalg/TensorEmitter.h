@@ -126,6 +126,8 @@ public:
                        mlir::OpFoldResult inner);
   /// Joins dimensions `dim` and `dim + 1`; a view.
   mlir::Value joinDims(mlir::Value tensor, unsigned dim);
+  /// `tensor` without its static dimensions of 1; a view. `kept` gets the numbers of the others.
+  mlir::Value dropUnitDims(mlir::Value tensor, llvm::SmallVectorImpl<unsigned> &kept);
   /// `tensor` with the static extents that `type` knows.
   mlir::Value castTo(mlir::Value tensor, mlir::Type type);
 

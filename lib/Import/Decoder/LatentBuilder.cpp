@@ -51,7 +51,7 @@ static Value chooseKeys(LayerBuilder &layer, const KeyIndexer &indexer, Value x,
   double scale = 1 / std::sqrt(double(indexer.heads) * double(indexer.headDim));
   Value scores = attn::LightningIndexerOp::create(
       builder, layer.loc, layer.rotate(query, indexer.rope), indexCache,
-      layer.linearF32(x, indexer.weights), layer.call.keyValueLengths,
+      layer.linearF32(x, indexer.weights), layer.call.keyMask, layer.call.keyValueLengths,
       /*causal=*/builder.getUnitAttr(), builder.getF64FloatAttr(scale));
   return attn::TopKOp::create(builder, layer.loc, scores, builder.getI64IntegerAttr(indexer.topK));
 }
@@ -87,9 +87,11 @@ Value heddle::buildMixer(LayerBuilder &layer, const LatentAttention &latent, Val
     updated.push_back(appendRows(layer, caches[0], rows));
   }
 
+  // Chosen keys are those that the mask leaves.
   auto attention = attn::LatentAttentionOp::create(
       builder, layer.loc, queryNope, updated[0], layer.weight(latent.keyValueUp.name + ".weight"),
-      queryRope, /*key_rope=*/Value(), layer.call.keyValueLengths, indices,
+      queryRope, /*key_rope=*/Value(), indices ? Value() : layer.call.keyMask,
+      layer.call.keyValueLengths, indices,
       /*causal=*/builder.getUnitAttr(),
       latent.scale != 0 ? builder.getF64FloatAttr(latent.scale) : FloatAttr(),
       /*expanded=*/UnitAttr(), /*absorbed=*/UnitAttr(), /*return_lse=*/UnitAttr());

@@ -36,16 +36,6 @@ static void checkLayer(const DecoderConfig &config, int64_t layer, ImportMessage
                            std::to_string(config.numLayers - 1));
 }
 
-static void checkMask(const DecoderConfig &config, const DecoderBuildOptions &options,
-                      ImportMessages &messages) {
-  auto isLatent = [](const LayerConfig &layer) {
-    return std::holds_alternative<LatentAttention>(layer.mixer);
-  };
-  if (options.withMask && llvm::any_of(config.layers, isLatent))
-    messages.error({}, "a mask of tokens is not supported with latent attention, which '" +
-                           config.modelType + "' has");
-}
-
 static OwningOpRef<ModuleOp> verified(OwningOpRef<ModuleOp> module) {
   if (failed(verify(*module)))
     return {};
@@ -82,8 +72,6 @@ OwningOpRef<ModuleOp> heddle::importHuggingFace(MLIRContext *context, StringRef 
 
   if (config && options.layer)
     checkLayer(*config, *options.layer, messages);
-  if (config)
-    checkMask(*config, options, messages);
   if (!messages.hasErrors()) {
     if (std::optional<std::vector<WeightInfo>> tensors = listTensors(folder, messages)) {
       adaptRoot(*config, *tensors);
@@ -113,8 +101,6 @@ OwningOpRef<ModuleOp> heddle::importHuggingFaceBlock(MLIRContext *context, Strin
       parseHuggingFaceConfig({configText.data(), configText.size()}, messages);
   if (config)
     checkLayer(*config, layer, messages);
-  if (config)
-    checkMask(*config, options, messages);
   if (!messages.hasErrors()) {
     adaptRoot(*config, tensors);
     weights = matchBlockWeights(*config, layer, tensors, messages, options.activations);

@@ -94,3 +94,39 @@ func.func @lists(%q: tensor<?x?x4x32xf32>, %c: tensor<?x?x64xf32>, %up: tensor<2
       : (tensor<?x?x4x32xf32>, tensor<?x?x64xf32>, tensor<224x64xf32>) -> tensor<?x?x4x24xf32>
   return %o : tensor<?x?x4x24xf32>
 }
+
+// A mask is that of the attention; where heads are queries, it is exchanged with them.
+// CHECK-LABEL: func.func @masks
+// CHECK-SAME: %[[M:[a-z0-9]*]]: tensor<?x1x1x?xi1>, %[[MH:[a-z0-9]*]]: tensor<?x64x1x?xi1>)
+func.func @masks(%q: tensor<?x1x64x32xf32>, %c: tensor<?x?x64xf32>, %up: tensor<3584x64xf32>, %m: tensor<?x1x1x?xi1>, %mh: tensor<?x64x1x?xi1>)
+    -> (tensor<?x1x64x24xf32>, tensor<?x1x64x24xf32>, tensor<?x1x64x24xf32>) {
+  // CHECK: attn.require %{{.*}}, "latent_attention: dimension 3 of mask is {0}, expected {1} like dimension 1 of latent"
+  // CHECK: attn.attention %{{.*}} mask(%[[M]] : tensor<?x1x1x?xi1>) {scale
+  // CHECK-SAME: (tensor<?x1x64x32xf32>
+  %0 = attn.latent_attention %q, %c, %up mask(%m : tensor<?x1x1x?xi1>) {expanded, causal}
+      : (tensor<?x1x64x32xf32>, tensor<?x?x64xf32>, tensor<3584x64xf32>) -> tensor<?x1x64x24xf32>
+  // CHECK: attn.attention %{{.*}} mask(%[[M]] : tensor<?x1x1x?xi1>) {scale
+  // CHECK-SAME: (tensor<?x64x1x64xf32>
+  %1 = attn.latent_attention %q, %c, %up mask(%m : tensor<?x1x1x?xi1>) {absorbed, causal}
+      : (tensor<?x1x64x32xf32>, tensor<?x?x64xf32>, tensor<3584x64xf32>) -> tensor<?x1x64x24xf32>
+  // CHECK: %[[JOINED:.*]] = tensor.collapse_shape %[[MH]] {{\[\[}}0], [1, 2], [3]]
+  // CHECK: %[[SWAPPED:.*]] = tensor.expand_shape %[[JOINED]] {{\[\[}}0], [1, 2], [3]] {{.*}} into tensor<?x1x64x?xi1>
+  // CHECK: attn.attention %{{.*}} mask(%[[SWAPPED]] : tensor<?x1x64x?xi1>) {scale
+  %2 = attn.latent_attention %q, %c, %up mask(%mh : tensor<?x64x1x?xi1>) {absorbed, causal}
+      : (tensor<?x1x64x32xf32>, tensor<?x?x64xf32>, tensor<3584x64xf32>) -> tensor<?x1x64x24xf32>
+  return %0, %1, %2 : tensor<?x1x64x24xf32>, tensor<?x1x64x24xf32>, tensor<?x1x64x24xf32>
+}
+
+// The mask of listed keys is looked up at the entries that lengths and positions leave; the other rows are read all the same.
+// CHECK-LABEL: func.func @masked_lists
+// CHECK-SAME: %[[M:[a-z0-9]*]]: tensor<?x4x?x?xi1>)
+func.func @masked_lists(%q: tensor<?x?x4x32xf32>, %c: tensor<?x?x64xf32>, %up: tensor<224x64xf32>, %i: tensor<?x?x8xi32>, %m: tensor<?x4x?x?xi1>) -> tensor<?x?x4x24xf32> {
+  // CHECK: scf.for %[[AT:.*]] = %c0 to
+  // CHECK: %[[VISIBLE:.*]] = linalg.generic {{.*}} outs(%{{.*}} : tensor<?x1x1x?xi1>)
+  // CHECK: %[[MASK:.*]] = linalg.generic {{.*}} outs(%{{.*}} : tensor<?x4x1x?xi1>)
+  // CHECK: tensor.extract %[[M]][%{{.*}}, %{{.*}}, %[[AT]], %{{.*}}]
+  // CHECK: attn.attention %{{.*}} mask(%[[MASK]] : tensor<?x4x1x?xi1>) {scale
+  %o = attn.latent_attention %q, %c, %up mask(%m : tensor<?x4x?x?xi1>) indices(%i : tensor<?x?x8xi32>) {absorbed, causal}
+      : (tensor<?x?x4x32xf32>, tensor<?x?x64xf32>, tensor<224x64xf32>) -> tensor<?x?x4x24xf32>
+  return %o : tensor<?x?x4x24xf32>
+}

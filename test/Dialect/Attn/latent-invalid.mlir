@@ -140,3 +140,28 @@ func.func @forms(%q: tensor<2x3x4x32xf32>, %c: tensor<2x5x64xf32>, %up: tensor<2
   %o = attn.latent_attention %q, %c, %up {absorbed, expanded} : (tensor<2x3x4x32xf32>, tensor<2x5x64xf32>, tensor<224x64xf32>) -> tensor<2x3x4x24xf32>
   return
 }
+
+// -----
+
+func.func @mask(%q: tensor<2x3x4x32xf32>, %c: tensor<2x5x64xf32>, %up: tensor<224x64xf32>, %m: tensor<2x1x1x3xi1>) {
+  // expected-error @below {{'attn.latent_attention' op expected dimension 3 of mask (3) to be 1 or 5}}
+  %o = attn.latent_attention %q, %c, %up mask(%m : tensor<2x1x1x3xi1>)
+      : (tensor<2x3x4x32xf32>, tensor<2x5x64xf32>, tensor<224x64xf32>) -> tensor<2x3x4x24xf32>
+  return
+}
+
+// -----
+
+func.func @index_mask(%q: tensor<2x3x8x32xf32>, %k: tensor<2x5x32xf32>, %w: tensor<2x3x8xf32>, %m: tensor<2x1x4x5xi1>) {
+  // expected-error @below {{'attn.lightning_indexer' op expected dimension 2 of mask (4) to be 1 or 3}}
+  %s = attn.lightning_indexer %q, %k, %w mask(%m : tensor<2x1x4x5xi1>) : (tensor<2x3x8x32xf32>, tensor<2x5x32xf32>, tensor<2x3x8xf32>) -> tensor<2x3x5xf32>
+  return
+}
+
+// -----
+
+func.func @index_mask_heads(%q: tensor<2x3x8x32xf32>, %k: tensor<2x5x32xf32>, %w: tensor<2x3x8xf32>, %m: tensor<2x?x3x5xi1>) {
+  // expected-error @below {{'attn.lightning_indexer' op expected dimension 1 of mask to be a static 1, as heads share their scores}}
+  %s = attn.lightning_indexer %q, %k, %w mask(%m : tensor<2x?x3x5xi1>) : (tensor<2x3x8x32xf32>, tensor<2x5x32xf32>, tensor<2x3x8xf32>) -> tensor<2x3x5xf32>
+  return
+}

@@ -16,8 +16,6 @@
 
 namespace heddle::test {
 
-static constexpr int64_t kCapacity = 16;
-
 /// Numbers that keep hidden states near 1: gains around 1, matrices by their width.
 static Tensor randomWeight(const WeightDemand &demand, std::mt19937 &random) {
   Tensor tensor = std::move(*Tensor::zeros(DType::F32, demand.shape));
@@ -65,11 +63,12 @@ static goldens::ModuleLoader &loader() {
   return shared;
 }
 
-std::unique_ptr<TinyDecoder> TinyDecoder::load(const TinyCheckpoint &checkpoint,
-                                               const HuggingFaceImportOptions &options) {
+std::unique_ptr<TinyDecoder> TinyDecoder::load(const std::string &folder,
+                                               const HuggingFaceImportOptions &options,
+                                               int64_t capacity) {
   goldens::DiagnosticText diagnostics(loader().context());
   mlir::OwningOpRef<mlir::ModuleOp> module =
-      importHuggingFace(&loader().context(), checkpoint.folder(), options);
+      importHuggingFace(&loader().context(), folder, options);
   if (!module) {
     ADD_FAILURE() << diagnostics.text();
     return nullptr;
@@ -77,9 +76,10 @@ std::unique_ptr<TinyDecoder> TinyDecoder::load(const TinyCheckpoint &checkpoint,
   goldens::LoadOptions load;
   load.variants = {"avx2"};
   Result<run::Module> loaded = loader().load(*module, load);
-  Result<Checkpoint> opened = Checkpoint::open(checkpoint.folder());
+  Result<Checkpoint> opened = Checkpoint::open(folder);
   if (loaded && opened)
-    return std::unique_ptr<TinyDecoder>(new TinyDecoder(std::move(*opened), std::move(*loaded)));
+    return std::unique_ptr<TinyDecoder>(
+        new TinyDecoder(std::move(*opened), std::move(*loaded), capacity));
   ADD_FAILURE() << (loaded ? opened.error() : loaded.error());
   return nullptr;
 }
@@ -90,14 +90,14 @@ Tensor TinyDecoder::call(Caches &caches, const std::vector<std::vector<int64_t>>
   Result<const run::Entry *> entry = module.findEntry(count == 1 ? "decode" : "prefill");
   Tensor ids = std::move(*Tensor::zeros(DType::I64, {batch, count}));
   Tensor starts = std::move(*Tensor::zeros(DType::I32, {batch}));
-  Tensor bits = std::move(*Tensor::zeros(DType::Bool, {batch, kCapacity}));
+  Tensor bits = std::move(*Tensor::zeros(DType::Bool, {batch, capacity}));
   for (int64_t b = 0; b < batch; ++b) {
     storeFromDouble(DType::I32, starts.data(), size_t(b), double(start));
     for (int64_t i = 0; i < count; ++i)
       storeFromDouble(DType::I64, ids.data(), size_t(b * count + i),
                       double(tokens[size_t(b)][size_t(i)]));
-    for (int64_t j = 0; !mask.empty() && j < kCapacity; ++j)
-      storeFromDouble(DType::Bool, bits.data(), size_t(b * kCapacity + j),
+    for (int64_t j = 0; !mask.empty() && j < capacity; ++j)
+      storeFromDouble(DType::Bool, bits.data(), size_t(b * capacity + j),
                       mask[size_t(b)][size_t(j)]);
   }
   auto arguments = std::make_unique<run::ArgumentSet>(**entry);
@@ -115,7 +115,7 @@ Tensor TinyDecoder::call(Caches &caches, const std::vector<std::vector<int64_t>>
     if (argument.isCache() && caches)
       check(arguments->share(argument.name, *caches));
   if (!caches && (*entry)->find("mask") == nullptr)
-    check(arguments->setDim("C", kCapacity, "capacity"));
+    check(arguments->setDim("C", capacity, "capacity"));
   if (failure.empty())
     check(arguments->allocate(nullptr));
   if (failure.empty())

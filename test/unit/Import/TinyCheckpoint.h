@@ -30,22 +30,24 @@ private:
 /// A checkpoint, imported and compiled for one CPU variant.
 class TinyDecoder {
 public:
-  /// Null after a gtest failure.
-  static std::unique_ptr<TinyDecoder> load(const TinyCheckpoint &checkpoint,
-                                           const HuggingFaceImportOptions &options = {});
+  /// Null after a gtest failure. Caches have `capacity` rows.
+  static std::unique_ptr<TinyDecoder> load(const std::string &folder,
+                                           const HuggingFaceImportOptions &options = {},
+                                           int64_t capacity = 16);
 
   using Caches = std::unique_ptr<run::ArgumentSet>;
 
   /// Feeds tokens [batch, n], row by row, at rows `start` on of the caches, which begin with null;
-  /// gives the logits, or an empty tensor after a gtest failure. `mask` [batch, 16] if there is one.
+  /// gives the logits, or an empty tensor after a gtest failure. `mask` [batch, capacity] if there is one.
   Tensor call(Caches &caches, const std::vector<std::vector<int64_t>> &tokens, int64_t start,
               const std::vector<std::vector<bool>> &mask = {});
 
 private:
-  TinyDecoder(Checkpoint checkpoint, run::Module module)
-      : checkpoint(std::move(checkpoint)), module(std::move(module)) {}
+  TinyDecoder(Checkpoint checkpoint, run::Module module, int64_t capacity)
+      : checkpoint(std::move(checkpoint)), module(std::move(module)), capacity(capacity) {}
   Checkpoint checkpoint;
   run::Module module;
+  int64_t capacity;
 };
 
 /// Rows [batch, first : first + count, :] of logits.

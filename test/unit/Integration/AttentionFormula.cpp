@@ -14,8 +14,7 @@ static double roundTo(std::optional<DType> type, double value) {
   return loadAsDouble(*type, reinterpret_cast<const std::byte *>(&bytes), 0);
 }
 
-/// Element [b, h, i, j] of a tensor whose extents of 1 are broadcast.
-static double broadcast(const Array &array, int64_t b, int64_t h, int64_t i, int64_t j) {
+double broadcast(const Array &array, int64_t b, int64_t h, int64_t i, int64_t j) {
   const Array::Index &shape = array.shape();
   return array.get(shape[0] == 1 ? 0 : b, shape[1] == 1 ? 0 : h, shape[2] == 1 ? 0 : i,
                    shape[3] == 1 ? 0 : j);

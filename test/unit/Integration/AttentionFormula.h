@@ -15,6 +15,9 @@
 
 namespace heddle::test {
 
+/// Element [b, h, i, j] of a bias or mask, whose extents of 1 are broadcast.
+double broadcast(const Array &array, int64_t b, int64_t h, int64_t i, int64_t j);
+
 /// The operands that a call has; null where it has none.
 struct AttentionOperands {
   const Array *query = nullptr, *key = nullptr, *value = nullptr;

@@ -35,6 +35,8 @@ EntryText LatentSpec::entry(const std::string &symbol) const {
     clause("query_rope", {-1, queries, heads, rope}, type);
   if (rope != 0 && !joinsRows)
     clause("key_rope", {-1, -1, rope}, type);
+  if (mask)
+    clause("mask", {-1, 1, 1, -1}, DType::Bool);
   if (lengths)
     clause("kv_len", {-1}, DType::I32);
   if (listLength != 0)
@@ -55,7 +57,7 @@ std::string LatentSpec::text() const {
   return std::string(dtypeName(type)) + " " + form + " heads " + std::to_string(heads) +
          " latent " + std::to_string(latent) + " nope " + std::to_string(nope) + " rope " +
          std::to_string(rope) + " value " + std::to_string(value) + (causal ? " causal" : "") +
-         (lengths ? " lengths" : "") + (joinsRows ? " joined" : "") +
+         (lengths ? " lengths" : "") + (mask ? " mask" : "") + (joinsRows ? " joined" : "") +
          (oneQuery ? " one query" : "") + " list " + std::to_string(listLength);
 }
 
@@ -72,6 +74,7 @@ LatentInputs LatentInputs::random(const LatentSpec &spec, int64_t batch, int64_t
   double range = std::sqrt(3.0 / double(spec.latent));
   inputs.kvUp = uniform({spec.heads * (spec.nope + spec.value), spec.latent}, range);
   inputs.lengths = Array::constant(DType::I32, {batch}, double(keys));
+  inputs.mask = Array::constant(DType::Bool, {batch, 1, 1, keys}, 1);
   inputs.lists = Array::constant(DType::I32, {batch, queries, spec.listLength}, -1);
   std::vector<int64_t> order(static_cast<size_t>(keys));
   std::iota(order.begin(), order.end(), 0);
@@ -128,7 +131,8 @@ LatentExpected evaluateLatent(const LatentSpec &spec, const LatentInputs &in) {
         bool isNamed = spec.listLength == 0;
         for (int64_t t = 0; t < spec.listLength; ++t)
           isNamed |= int64_t(in.lists.get({b, i, t})) == j;
-        if (isNamed && (!spec.causal || j <= i + length - queries))
+        bool isKept = !spec.mask || in.mask.get({b, 0, 0, j}) != 0;
+        if (isNamed && isKept && (!spec.causal || j <= i + length - queries))
           visible.push_back(j);
       }
       for (int64_t h = 0; h < spec.heads && !visible.empty(); ++h) {
@@ -179,6 +183,8 @@ Outcome tryCallLatent(const Program &program, const std::string &symbol, const L
     arguments.push_back(&in.queryRope);
   if (spec.rope != 0 && !spec.joinsRows)
     arguments.push_back(&in.keyRope);
+  if (spec.mask)
+    arguments.push_back(&in.mask);
   if (spec.lengths)
     arguments.push_back(&in.lengths);
   if (spec.listLength != 0)

@@ -13,6 +13,7 @@ struct LatentSpec {
   int64_t heads = 3, latent = 20, nope = 12, rope = 8, value = 10;
   std::string form = "expanded";
   bool causal = false, lengths = false;
+  bool mask = false;      // of keys, [B, 1, 1, Lk]
   bool joinsRows = false; // rope keys in the rows of the latent
   bool oneQuery = false;  // known from the type, as in decoding
   int64_t listLength = 0; // 0: no index lists
@@ -27,8 +28,9 @@ struct LatentInputs {
   Array queryNope, queryRope, latent, keyRope, kvUp;
   Array lengths; // if the spec has some
   Array lists;   // the same
+  Array mask;    // the same
 
-  /// Lengths are all keys, and lists random keys, some of them -1, of which none is there twice.
+  /// Lengths and masks are all keys, and lists random keys, some of them -1, of which none is there twice.
   static LatentInputs random(const LatentSpec &spec, int64_t batch, int64_t queries, int64_t keys,
                              Random &random);
   /// Data behind the lengths, and rows that no list of their sequence names, become NaN.

@@ -48,6 +48,7 @@ public:
             spec.rope = withRope ? 64 : 0;
             spec.joinsRows = withRope;
             spec.causal = true;
+            spec.mask = withRope;
             specs.push_back(spec);
             program.add(spec.entry("spec" + std::to_string(specs.size() - 1)));
           }
@@ -85,6 +86,8 @@ template <typename Suite> void LatentFormsOf<Suite>::checkForms(int64_t keys) co
     Random random(int64_t(number) + 1);
     int64_t queries = expanded.oneQuery ? 1 : keys;
     LatentInputs inputs = LatentInputs::random(expanded, 1, queries, keys, random);
+    for (int64_t j = 0; j < 5; ++j)
+      inputs.mask.set({0, 0, 0, j}, 0);
     LatentOutputs a =
         checkLatent(*this->program, "spec" + std::to_string(number), expanded, inputs);
     LatentOutputs b =
@@ -120,6 +123,7 @@ public:
               spec.lengths = lengths;
               spec.listLength = listLength;
               spec.causal = lengths;
+              spec.mask = lengths != joinsRows;
               if (listLength != 0 && lengths)
                 spec.type = DType::F16;
               specs.push_back(spec);
@@ -145,6 +149,10 @@ TEST_P(LatentParts, AgreesWithTheFormula) {
       LatentInputs inputs = LatentInputs::random(specs[number], batch, queries, keys, random);
       for (int64_t b = 0; b < batch && specs[number].lengths; ++b)
         inputs.lengths.set({b}, double(random.integer(0, keys)));
+      // Padding on the left of all sequences but the last; one has nothing else.
+      for (int64_t b = 0; b + 1 < batch; ++b)
+        for (int64_t j = 0; j < (b == 0 ? keys : keys / 2); ++j)
+          inputs.mask.set({b, 0, 0, j}, 0);
       inputs.spoilHiddenRows();
       checkLatent(*program, name(number), specs[number], inputs);
     }
@@ -182,6 +190,49 @@ TEST_P(LatentParts, ListOfNothingGivesZero) {
     for (int64_t h = 0; h < specs[number].heads; ++h) {
       EXPECT_EQ(outputs.output.get({0, 1, h, 0}), 0);
       EXPECT_EQ(outputs.lse.get({0, h, 1}), -INFINITY);
+    }
+  }
+}
+
+/// A sequence behind padding gives what it gives without, to the last bit but for the order of sums.
+TEST_P(LatentParts, PaddingOnTheLeftChangesNothing) {
+  for (size_t number = 0; number < specs.size(); ++number) {
+    const LatentSpec &spec = specs[number];
+    if (!spec.mask)
+      continue;
+    for (const auto &[queries, count] : {std::pair(7, 7), std::pair(1, 33), std::pair(4, 20)}) {
+      int64_t keys = count;
+      constexpr int64_t padding = 3;
+      Random random(int64_t(number) + 13);
+      LatentInputs padded = LatentInputs::random(spec, 2, queries, keys + padding, random);
+      LatentInputs alone = padded;
+      auto without = [&](const Array &rows) {
+        return Array::filled(rows.type(), {1, keys, rows.shape()[2]}, [&](const Array::Index &at) {
+          return rows.get({0, at[1] + padding, at[2]});
+        });
+      };
+      auto first = [&](const Array &rows) {
+        Array::Index shape = rows.shape();
+        shape[0] = 1;
+        return Array::filled(rows.type(), shape,
+                             [&](const Array::Index &at) { return rows.get(at); });
+      };
+      for (int64_t j = 0; j < padding; ++j)
+        padded.mask.set({0, 0, 0, j}, 0);
+      alone.queryNope = first(padded.queryNope);
+      alone.queryRope = first(padded.queryRope);
+      alone.latent = without(padded.latent);
+      alone.keyRope = without(padded.keyRope);
+      alone.mask = Array::constant(DType::Bool, {1, 1, 1, keys}, 1);
+      alone.lengths = Array::constant(DType::I32, {1}, double(keys));
+      alone.lists = first(padded.lists);
+      for (int64_t at = 0; at < alone.lists.count(); ++at)
+        alone.lists.set(alone.lists.indexOf(at), std::max(alone.lists[at] - double(padding), -1.0));
+      LatentOutputs a = checkLatent(*program, name(number), spec, padded);
+      LatentOutputs b = checkLatent(*program, name(number), spec, alone);
+      EXPECT_LT(relativeError(first(a.output), b.output.values()), errorLimit(spec.type))
+          << spec.text();
+      EXPECT_LT(relativeError(first(a.lse), b.lse.values()), 1e-5) << spec.text();
     }
   }
 }

@@ -1,5 +1,6 @@
 //===- LatentCases.cpp - random latent attention, indexers and top-k ------===//
 
+#include "../Integration/AttentionFormula.h"
 #include "OpCase.h"
 
 #include <algorithm>
@@ -20,10 +21,34 @@ struct LatentSpec {
   DType type, latentType, upType, lengthsType;
   int64_t heads, nope, rope, latent, value; // rope 0: none
   bool ropeInRows, causal, lengths, lists, lse;
+  std::vector<bool>
+      mask; // which dimensions of [batch, heads, queries, keys] a mask has; empty: none
   int form; // 0: chosen by cost, 1: expanded, 2: absorbed
   std::optional<double> scale;
 };
 } // namespace
+
+/// Which dimensions a mask of attention has; often those of left padding, [B, 1, 1, Lk].
+static std::vector<bool> drawMaskDims(bool perHead, Random &random) {
+  if (random.chance(0.5))
+    return {true, false, false, true};
+  return {random.chance(0.5), perHead && random.chance(0.5), random.chance(0.5),
+          random.chance(0.7)};
+}
+
+static std::string maskType(const std::vector<bool> &dims, int64_t heads) {
+  return tensorType({dims[0] ? -1 : 1, dims[1] ? heads : 1, dims[2] ? -1 : 1, dims[3] ? -1 : 1},
+                    DType::Bool);
+}
+
+static Array drawMask(const std::vector<bool> &dims, Array::Index shape, Random &random) {
+  for (size_t dim = 0; dim < shape.size(); ++dim)
+    if (!dims[dim])
+      shape[dim] = 1;
+  double kept = random.chance(0.2) ? 0 : 0.7;
+  return Array::filled(DType::Bool, shape,
+                       [&](const auto &) { return double(random.chance(kept)); });
+}
 
 static OpCall latentCall(const LatentSpec &spec, Random &random) {
   int64_t batch = random.chance(0.05) ? 0 : random.integer(1, 3), queries = random.integer(0, 9),
@@ -37,6 +62,9 @@ static OpCall latentCall(const LatentSpec &spec, Random &random) {
   Array keyRope = Array::uniform(spec.latentType, {batch, keys, P}, random);
   Array lengths = Array::filled(spec.lengthsType, {batch},
                                 [&](const auto &) { return double(random.integer(0, keys)); });
+  std::optional<Array> mask;
+  if (!spec.mask.empty())
+    mask = drawMask(spec.mask, {batch, spec.heads, queries, keys}, random);
   int64_t entries = random.integer(1, 12);
   Array lists = Array::constant(DType::I32, {batch, queries, entries}, -1);
   auto valid = [&](int64_t b) { return spec.lengths ? int64_t(lengths[b]) : keys; };
@@ -92,7 +120,7 @@ static OpCall latentCall(const LatentSpec &spec, Random &random) {
           bool isListed = !spec.lists;
           for (int64_t t = 0; !isListed && t < entries; ++t)
             isListed = int64_t(lists.get({b, i, t})) == j;
-          if (!isListed || (spec.causal && j > p))
+          if (!isListed || (spec.causal && j > p) || (mask && broadcast(*mask, b, h, i, j) == 0))
             continue;
           scores.push_back({j, score(j)});
           m = std::max(m, scores.back().second);
@@ -120,6 +148,7 @@ static OpCall latentCall(const LatentSpec &spec, Random &random) {
                                 {true, &up},
                                 {P > 0, &queryRope},
                                 {P > 0 && !spec.ropeInRows, &keyRope},
+                                {mask.has_value(), mask ? &*mask : nullptr},
                                 {spec.lengths, &lengths},
                                 {spec.lists, &lists}})
     if (present)
@@ -152,6 +181,8 @@ static OpCase latentAttention(const std::string &symbol, Random &random) {
   spec.causal = random.chance(0.6);
   spec.lengths = random.chance(0.5);
   spec.lists = random.chance(0.3);
+  if (random.chance(0.4))
+    spec.mask = drawMaskDims(/*perHead=*/true, random);
   spec.lse = random.chance(0.5);
   spec.form = int(random.integer(0, 2));
   if (random.chance(0.3))
@@ -172,6 +203,8 @@ static OpCase latentAttention(const std::string &symbol, Random &random) {
   clause(spec.rope, "query_rope", tensorType({-1, -1, spec.heads, spec.rope}, spec.type));
   clause(spec.rope && !spec.ropeInRows, "key_rope",
          tensorType({-1, -1, spec.rope}, spec.latentType));
+  if (!spec.mask.empty())
+    clause(true, "mask", maskType(spec.mask, spec.heads));
   clause(spec.lengths, "kv_len", tensorType({-1}, spec.lengthsType));
   clause(spec.lists, "indices", tensorType({-1, -1, -1}, DType::I32));
   std::vector<std::string> attributes;
@@ -202,6 +235,9 @@ static OpCase lightningIndexer(const std::string &symbol, Random &random) {
   int64_t heads = random.integer(1, 6), dim = random.integer(1, 33);
   bool causal = random.chance(0.5), hasLengths = random.chance(0.5), hasScale = random.chance(0.5);
   double scale = hasScale ? random.real(-1, 1) : 1;
+  std::vector<bool> maskDims;
+  if (random.chance(0.4))
+    maskDims = drawMaskDims(/*perHead=*/false, random);
   EntryText entry(symbol);
   std::string query = tensorType({-1, -1, heads, dim}, type),
               key = tensorType({-1, -1, dim}, keyType),
@@ -210,6 +246,10 @@ static OpCase lightningIndexer(const std::string &symbol, Random &random) {
               scores = tensorType({-1, -1, -1}, DType::F32);
   std::string text = entry.argument("q", query) + ", " + entry.argument("k", key) + ", " +
                      entry.argument("w", weights);
+  if (!maskDims.empty()) {
+    std::string mask = maskType(maskDims, /*heads=*/1);
+    text += " mask(" + entry.argument("mask", mask) + " : " + mask + ")";
+  }
   if (hasLengths)
     text += " kv_len(" + entry.argument("kv_len", lengths) + " : " + lengths + ")";
   std::vector<std::string> attributes;
@@ -230,16 +270,22 @@ static OpCase lightningIndexer(const std::string &symbol, Random &random) {
             Array lengths = Array::filled(lengthsType, {batch}, [&](const auto &) {
               return double(random.integer(0, keys));
             });
+            std::optional<Array> mask;
+            if (!maskDims.empty())
+              mask = drawMask(maskDims, {batch, 1, queries, keys}, random);
             std::vector<double> scores, scales;
             for (int64_t b = 0; b < batch; ++b) {
               int64_t valid = hasLengths ? int64_t(lengths[b]) : keys;
-              for (int64_t j = valid; j < keys; ++j)
-                for (int64_t d = 0; d < dim; ++d)
+              for (int64_t j = 0; j < keys; ++j) {
+                bool isHidden = mask && !maskDims[2] && broadcast(*mask, b, 0, 0, j) == 0;
+                for (int64_t d = 0; (isHidden || j >= valid) && d < dim; ++d)
                   k.set({b, j, d}, NAN);
+              }
               for (int64_t i = 0; i < queries; ++i)
                 for (int64_t j = 0; j < keys; ++j) {
                   double sum = 0, size = 0;
-                  if (j >= valid || (causal && j > i + valid - queries)) {
+                  if (j >= valid || (causal && j > i + valid - queries) ||
+                      (mask && broadcast(*mask, b, 0, i, j) == 0)) {
                     scores.push_back(-INFINITY);
                     scales.push_back(0);
                     continue;
@@ -261,6 +307,8 @@ static OpCase lightningIndexer(const std::string &symbol, Random &random) {
             call.add(q);
             call.add(k);
             call.add(w);
+            if (mask)
+              call.add(*mask);
             if (hasLengths)
               call.add(lengths);
             call.expect(DType::F32, {batch, queries, keys}, scores, scales);
