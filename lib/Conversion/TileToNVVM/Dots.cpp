@@ -131,7 +131,9 @@ LogicalResult MmaProduct::lower(layout::MmaTiling tiling) {
     SmallVector<int64_t> order;
     for (int64_t i = 0; i < count; i += stride)
       order.push_back(i);
-    llvm::stable_sort(order, [&](int64_t x, int64_t y) { return bitsOf(x) < bitsOf(y); });
+    llvm::sort(order, [&](int64_t x, int64_t y) {
+      return std::pair(bitsOf(x), x) < std::pair(bitsOf(y), y);
+    });
     return order;
   };
   SmallVector<int64_t> steps = grouped(tiling.repeatK, 1, [&](int64_t step) {

@@ -199,6 +199,13 @@ TEST(DecoderFloat8, BlockScalesAreDequantisedAtLoad) {
             double(float(raw * double(float(0.001 * 14)))));
 }
 
+static const char *fieldsOf(const std::string &name) {
+  for (const Family &family : kFamilies)
+    if (name == family.name)
+      return family.fields;
+  return "";
+}
+
 /// Experts that are stored one by one run like the same numbers in one tensor, which is mapped.
 TEST(DecoderExperts, PartsAreJoinedAtLoad) {
   for (const char *name : {"qwen3_moe", "kimi_linear"}) {
@@ -225,8 +232,8 @@ TEST(DecoderExperts, PartsAreJoinedAtLoad) {
       stacked.tensors.emplace(stackName, std::move(stack));
     }
     stacked.write();
-    std::unique_ptr<TinyDecoder> first = TinyDecoder::load(parts),
-                                 second = TinyDecoder::load(stacked);
+    std::unique_ptr<TinyDecoder> first = TinyDecoder::load(parts.folder()),
+                                 second = TinyDecoder::load(stacked.folder());
     ASSERT_TRUE(first && second);
     TinyDecoder::Caches one, two;
     Tensor actual = first->call(one, kTokens, 0), expected = second->call(two, kTokens, 0);
@@ -273,8 +280,8 @@ TEST(DecoderMxfp4, BlocksAreDequantisedAtLoad) {
   for (DType type : {DType::F32, DType::BF16}) {
     HuggingFaceImportOptions options;
     options.activations = type;
-    std::unique_ptr<TinyDecoder> first = TinyDecoder::load(plain, options),
-                                 second = TinyDecoder::load(stored, options);
+    std::unique_ptr<TinyDecoder> first = TinyDecoder::load(plain.folder(), options),
+                                 second = TinyDecoder::load(stored.folder(), options);
     ASSERT_TRUE(first && second);
     TinyDecoder::Caches one, two;
     Tensor expected = first->call(one, kTokens, 0), actual = second->call(two, kTokens, 0);
