@@ -31,7 +31,6 @@ static SoftmaxAttention readGemmaAttention(FieldReader &fields, const DecoderCon
   bool bias = fields.boolean("attention_bias", false);
   SoftmaxAttention attention = makeAttention(config, bias, bias);
   attention.scale = 1 / std::sqrt(fields.number("query_pre_attn_scalar", 256, {0, 1e9}));
-  attention.softcap = fields.numberOrNull("attn_logit_softcapping", kSoftcapRange).value_or(0);
   return attention;
 }
 
@@ -54,8 +53,8 @@ DecoderConfig heddle::readGemma2Config(FieldReader &fields) {
   if (!fields.has("final_logit_softcapping"))
     config.logitsSoftcap = 30;
   SoftmaxAttention attention = readGemmaAttention(fields, config);
-  if (!fields.has("attn_logit_softcapping"))
-    attention.softcap = 50;
+  double softcap = fields.numberOrNull("attn_logit_softcapping", kSoftcapRange).value_or(0);
+  attention.softcap = fields.has("attn_logit_softcapping") ? softcap : 50;
   std::optional<int64_t> window = fields.integerOrNull("sliding_window", 4096, kCountRange);
   for (bool slides : readLayerKinds(fields, config, "sliding_attention", /*fullEvery=*/2)) {
     setWindow(attention, slides ? window.value_or(0) : 0);

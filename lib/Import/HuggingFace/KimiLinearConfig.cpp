@@ -4,6 +4,8 @@
 #include "LatentParts.h"
 #include "LayerParts.h"
 
+#include <algorithm>
+
 using namespace heddle;
 
 static KimiDeltaAttention makeDelta(const DecoderConfig &config, int64_t heads, int64_t dim,
@@ -32,13 +34,14 @@ static KimiDeltaAttention makeDelta(const DecoderConfig &config, int64_t heads, 
 }
 
 /// linear_attn_config: heads and kernel of the linear layers, and which layers are of which kind,
-/// counted from 1.
+/// counted from 1. transformers 5 writes linear_... and layer_types instead.
 static KimiDeltaAttention readLinearConfig(FieldReader &fields, const DecoderConfig &config,
                                            std::vector<bool> &linear) {
-  int64_t heads = 32, dim = 128, kernel = 4;
+  int64_t heads = fields.integer("linear_num_heads", 32, kHeadRange);
+  int64_t dim = fields.integer("linear_head_dim", 128, kHeadRange);
+  int64_t kernel = fields.integer("linear_conv_kernel_dim", 4, kKernelRange);
   std::optional<FieldReader> inner = fields.objectOrNull("linear_attn_config");
-  for (int64_t layer = 0; layer < config.numLayers; ++layer)
-    linear.push_back((layer + 1) % 4 != 0);
+  linear = readLayerKinds(fields, config, "linear_attention", /*fullEvery=*/4);
   if (!inner)
     return makeDelta(config, heads, dim, kernel);
   heads = inner->integer("num_heads", heads, kHeadRange);
@@ -93,6 +96,29 @@ static ExpertFeedForward readKimiExperts(FieldReader &fields, const DecoderConfi
   return experts;
 }
 
+/// Which layers have experts: those behind the first ones, or what transformers 5 writes.
+static std::vector<bool> readMlpLayers(FieldReader &fields, const DecoderConfig &config) {
+  int64_t dense = fields.integer("first_k_dense_replace", 1, {0, kLayerRange.high});
+  std::vector<bool> sparse;
+  for (int64_t layer = 0; layer < config.numLayers; ++layer)
+    sparse.push_back(layer >= dense);
+  std::optional<std::vector<std::string>> types = fields.stringsOrNull("mlp_layer_types");
+  if (!types)
+    return sparse;
+  if (types->size() != sparse.size())
+    fields.error("mlp_layer_types", "has " + std::to_string(types->size()) +
+                                        " entries, expected num_hidden_layers (" +
+                                        std::to_string(config.numLayers) + ")");
+  for (size_t layer = 0; layer < std::min(types->size(), sparse.size()); ++layer) {
+    const std::string &type = (*types)[layer];
+    sparse[layer] = type == "sparse";
+    if (type != "sparse" && type != "dense")
+      fields.error("mlp_layer_types", "has '" + type + "' at index " + std::to_string(layer) +
+                                          "; supported are dense and sparse");
+  }
+  return sparse;
+}
+
 DecoderConfig heddle::readKimiLinearConfig(FieldReader &fields) {
   CommonDefaults defaults;
   defaults.vocabSize = 163840;
@@ -121,13 +147,13 @@ DecoderConfig heddle::readKimiLinearConfig(FieldReader &fields) {
   std::vector<bool> linear;
   KimiDeltaAttention delta = readLinearConfig(fields, config, linear);
   ExpertFeedForward experts = readKimiExperts(fields, config);
-  int64_t dense = fields.integer("first_k_dense_replace", 1, {0, kLayerRange.high});
+  std::vector<bool> sparse = readMlpLayers(fields, config);
   fields.integer("num_nextn_predict_layers", 0, {0, 64});
   for (int64_t index = 0; index < config.numLayers; ++index) {
     LayerConfig layer = makePreNormLayer(config, attention, makeGatedFeedForward(config));
     if (linear[static_cast<size_t>(index)])
       layer.mixer = delta;
-    if (index >= dense)
+    if (sparse[static_cast<size_t>(index)])
       layer.feedForward = experts;
     config.layers.push_back(std::move(layer));
   }

@@ -51,6 +51,9 @@ DecoderConfig heddle::readMiniMaxConfig(FieldReader &fields) {
   DecoderConfig config = readCommonFields(fields, defaults);
   config.rope = readRope(fields, config, {1e6, 1.0, false, {}});
   config.finalNorm = makeNorm(config, "norm");
+  // What transformers computes from the slopes, which are a formula of head and layer, and keeps as buffers.
+  config.ignoredSuffixes = {".self_attn.slope_rate", ".self_attn.query_decay",
+                            ".self_attn.key_decay", ".self_attn.diagonal_decay"};
   SoftmaxAttention attention = makeAttention(config);
   std::optional<int64_t> window = fields.integerOrNull("sliding_window", std::nullopt, kCountRange);
   setWindow(attention, window.value_or(0));

@@ -22,7 +22,8 @@ DecoderConfig heddle::readQwen3MoeConfig(FieldReader &fields) {
   SoftmaxAttention attention = makeAttention(config, bias, bias);
   addHeadNorms(config, attention);
   ExpertFields names;
-  names.expertsAbsent = 128;
+  // transformers 5 writes num_experts under another name.
+  names.expertsAbsent = fields.integer("num_local_experts", 128, {0, kHeadRange.high});
   names.mayBeNone = true;
   names.topKAbsent = 8;
   names.innerAbsent = 768;

@@ -73,6 +73,21 @@ TEST(Families, Gemma3InBothSpellings) {
   EXPECT_EQ(attention(encoder).windowRight, 4);
 }
 
+TEST(Families, Gemma3HasNoSoftcapOfScores) {
+  // transformers reads the field and does not apply it.
+  EXPECT_THAT(error("gemma3_text", R"("attn_logit_softcapping": 30.0)"),
+              HasSubstr("asks for a computation that is not supported"));
+  EXPECT_EQ(attention(config("gemma3_text", R"("attn_logit_softcapping": null)")).softcap, 0);
+}
+
+TEST(Families, ExpertsOfQwen3MoeInBothSpellings) {
+  for (const char *field : {"num_experts", "num_local_experts"}) {
+    DecoderConfig c = config("qwen3_moe", std::string("\"") + field + "\": 16");
+    EXPECT_EQ(std::get<ExpertFeedForward>(c.layer(0).feedForward).experts, 16);
+  }
+  EXPECT_EQ(std::get<ExpertFeedForward>(config("qwen3_moe").layer(0).feedForward).experts, 128);
+}
+
 TEST(Families, RopeOnAPartOfTheHead) {
   DecoderConfig glm = config("glm");
   EXPECT_EQ(glm.normEps, 1.5625e-7);
@@ -182,7 +197,26 @@ TEST(Families, Hybrids) {
       "full_attn_layers": [2], "kda_layers": [2]})"),
               HasSubstr("do not name layer 1 exactly once"));
 
+  // As transformers 5 writes it.
+  kimi =
+      config("kimi_linear", R"("num_hidden_layers": 3, "linear_num_heads": 4, "linear_head_dim": 16,
+      "linear_conv_kernel_dim": 3, "layer_types": ["full_attention", "linear_attention", "linear_attention"],
+      "mlp_layer_types": ["sparse", "dense", "sparse"])");
+  EXPECT_TRUE(std::holds_alternative<LatentAttention>(kimi.layer(0).mixer));
+  const auto &delta = std::get<KimiDeltaAttention>(kimi.layer(1).mixer);
+  EXPECT_EQ(delta.heads, 4);
+  EXPECT_EQ(delta.headDim, 16);
+  EXPECT_EQ(delta.kernel, 3);
+  EXPECT_TRUE(std::holds_alternative<ExpertFeedForward>(kimi.layer(0).feedForward));
+  EXPECT_TRUE(std::holds_alternative<DenseFeedForward>(kimi.layer(1).feedForward));
+  EXPECT_THAT(
+      error("kimi_linear", R"("num_hidden_layers": 2, "mlp_layer_types": ["dense", "wide"])"),
+      HasSubstr("has 'wide' at index 1; supported are dense and sparse"));
+  EXPECT_THAT(error("kimi_linear", R"("num_hidden_layers": 2, "mlp_layer_types": ["dense"])"),
+              HasSubstr("has 1 entries, expected num_hidden_layers (2)"));
+
   DecoderConfig minimax = config("minimax", R"("num_hidden_layers": 4)");
+  EXPECT_THAT(minimax.ignoredSuffixes, Contains(".self_attn.key_decay")) << "a buffer";
   EXPECT_TRUE(minimax.layer(0).attention());
   const auto &lightning = std::get<LightningAttention>(minimax.layer(1).mixer);
   EXPECT_NEAR(lightning.decayFactor, 1 - 1 / 3.00001 + 1e-5, 1e-12);
