@@ -149,6 +149,10 @@ DecodeKernel::DecodeKernel(TileEmitter &emit, const AttentionForm &form, ValueRa
     for (auto [which, argument] :
          llvm::zip_equal(attentionOutputs(form), arguments.drop_front(inputs.size() + 2)))
       parts[unsigned(which)] = argument;
+  // Here, so that where the rows of a block are does not depend on the head.
+  if (form.has(Part::BlockTable))
+    for (auto [which, columns] : {std::pair(Part::Key, form.keyDim), {Part::Value, form.valueDim}})
+      parts[unsigned(which)] = emit.withColumns(part(which), columns);
 
   Index program = emit.programId(tile::Axis::X);
   if (form.hasOneChunk) {

@@ -181,6 +181,8 @@ Value TileEmitter::rowsOf(Value memref, Index batch, Index head, Index extent, i
 }
 
 Value TileEmitter::withColumns(Value memref, int64_t columns) {
+  if (cast<MemRefType>(memref.getType()).getDimSize(3) == columns)
+    return memref;
   SmallVector<OpFoldResult> offsets(4, getIndexAttr(0)), strides(4, getIndexAttr(1)), sizes;
   for (int64_t which = 0; which < 3; ++which)
     sizes.push_back(Value(dim(memref, which)));

@@ -54,6 +54,12 @@ TileLowering::MatrixRow TileLowering::rowOf(Value tile, Value row) {
     Value buffer = bufferOf(tile);
     return {buffer, {row, math.constant(0)}, 1};
   }
+  return rowInMemory(load, row);
+}
+
+TileLowering::MatrixRow TileLowering::rowInMemory(tile::LoadOp load, Value row) {
+  if (auto found = pageRows.find(load.getResult()); found != pageRows.end())
+    return rowOfPage(load, found->second, row);
   const TileView view = views.lookup(load.getView());
   Value viewRow =
       load.getIndices().size() == 2 ? math.add(scalar(load.getIndices()[0]), row) : Value();
@@ -145,9 +151,10 @@ void TileLowering::dotForm(tile::DotOp op) {
     }
   };
   int64_t whole = shape.columns / group * group;
+  bool isUneven = pageRows.contains(op.getB()) && whole % (4 * group) == 0;
   if (whole > 0)
     buildFor(b, math.constant(0), math.constant(whole), math.constant(group),
-             [&](Value first) { columns(first, group); });
+             [&](Value first) { columns(isUneven ? withoutStride(first, group) : first, group); });
   if (whole < shape.columns)
     columns(math.constant(whole), shape.columns - whole);
 }

@@ -38,24 +38,26 @@ Value TileLowering::packPairs(Value tile) {
   Type i32 = b.getI32Type();
   Value buffer = temporary({shape.rows, int64_t(llvm::divideCeil(shape.columns, 2))}, i32);
   SmallVector<int64_t> inTurn(llvm::to_vector(llvm::seq<int64_t>(0, 2 * lanes)));
+  Value rounded = roundedHere(tile);
+  Type element = rounded ? b.getF32Type() : Type(b.getBF16Type());
   eachRow(shape.rows, [&](Value row) {
     for (int64_t column = 0; column < shape.columns; column += 2 * lanes) {
       Value parts[2];
       for (int64_t half : {0, 1}) {
         int64_t first = column + half * lanes;
         int64_t valid = std::clamp<int64_t>(shape.columns - first, 0, lanes);
-        VectorType type = vectorOf(b.getBF16Type());
-        Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(type));
+        Value zeros = arith::ConstantOp::create(b, b.getZeroAttr(vectorOf(element)));
         if (valid == 0) {
           parts[half] = zeros;
         } else {
           TilePoint point{row, math.constant(first), valid};
-          parts[half] = evalStored(tile, point);
+          parts[half] = rounded ? eval(rounded, point) : evalStored(tile, point);
           if (valid < lanes)
             parts[half] = arith::SelectOp::create(b, tailMask(valid), parts[half], zeros);
         }
       }
-      Value packed = vector::ShuffleOp::create(b, parts[0], parts[1], inTurn);
+      Value packed = rounded ? roundBoth(parts[0], parts[1])
+                             : vector::ShuffleOp::create(b, parts[0], parts[1], inTurn).getResult();
       vector::StoreOp::create(b, vector::BitCastOp::create(b, vectorOf(i32), packed), buffer,
                               ValueRange{row, math.constant(column / 2)});
     }

@@ -46,13 +46,26 @@ Value TileLowering::interleaveHalves(Value low, Value high, int64_t half) {
   return vector::ShuffleOp::create(b, low, high, turns);
 }
 
+/// The tile of f32 whose elements a tile of bf16 without a buffer rounds; null for any other tile.
+Value TileLowering::roundedHere(Value tile) {
+  auto rounding = tile.getDefiningOp<arith::TruncFOp>();
+  bool rounds = rounding && isVirtual(tile) && tileType(tile).getElementType().isBF16() &&
+                getElementTypeOrSelf(rounding.getIn().getType()).isF32();
+  return rounds ? rounding.getIn() : Value();
+}
+
+/// The elements of two vectors of f32, rounded to bf16.
+Value TileLowering::roundBoth(Value low, Value high) {
+  return LLVM::CallIntrinsicOp::create(b, pairsType(),
+                                       b.getStringAttr("llvm.x86.avx512bf16.cvtne2ps2bf16.512"),
+                                       ValueRange{high, low})
+      .getResults();
+}
+
 /// The same as `interleave` for vectors of f32, which are rounded.
 Value TileLowering::interleaveRounded(Value low, Value high) {
   int64_t lanes = target.lanes;
-  Value both = LLVM::CallIntrinsicOp::create(
-                   b, pairsType(), b.getStringAttr("llvm.x86.avx512bf16.cvtne2ps2bf16.512"),
-                   ValueRange{high, low})
-                   .getResults();
+  Value both = roundBoth(low, high);
   SmallVector<int64_t> turns;
   for (int64_t lane = 0; lane < lanes; ++lane)
     turns.append({lane, lanes + lane});
@@ -75,9 +88,7 @@ void TileLowering::zeroRows(Value buffer, int64_t first) {
 void TileLowering::packRows(Value tile, Value pairs) {
   TileShape shape = shapeOf(tileType(tile));
   zeroRows(pairs, shape.rows / 2);
-  auto rounding = tile.getDefiningOp<arith::TruncFOp>();
-  bool rounds =
-      rounding && isVirtual(tile) && getElementTypeOrSelf(rounding.getIn().getType()).isF32();
+  Value rounded = roundedHere(tile);
   bool isWide = !isVirtual(tile) && shape.columns % (2 * target.lanes) == 0;
   buildFor(b, math.constant(0), math.constant(shape.rows / 2), math.constant(1), [&](Value pair) {
     Value row = math.mul(pair, math.constant(2));
@@ -101,9 +112,8 @@ void TileLowering::packRows(Value tile, Value pairs) {
     }
     eachVector(shape.columns, {}, [&](Value column, int64_t valid, MutableArrayRef<Value>) {
       TilePoint low{row, column, valid}, high{math.add(row, math.constant(1)), column, valid};
-      Value packed =
-          rounds ? interleaveRounded(eval(rounding.getIn(), low), eval(rounding.getIn(), high))
-                 : interleave(eval(tile, low), eval(tile, high));
+      Value packed = rounded ? interleaveRounded(eval(rounded, low), eval(rounded, high))
+                             : interleave(eval(tile, low), eval(tile, high));
       vector::StoreOp::create(b, packed, pairs, ValueRange{pair, column});
     });
   });

@@ -147,13 +147,15 @@ Value TileLowering::acquire(TileShape shape, Type element) {
   int64_t columns = llvm::alignTo(shape.columns, target.lanes);
   auto type = MemRefType::get({shape.rows, columns}, storageOf(element));
   SmallVector<Value> &free = freeBuffers[type];
-  if (!free.empty())
-    return free.pop_back_val();
+  return free.empty() ? newBuffer(type) : free.pop_back_val();
+}
+
+Value TileLowering::newBuffer(MemRefType type) {
   int64_t elementBytes =
       type.getElementType().isIndex()
           ? 8
           : llvm::PowerOf2Ceil(llvm::divideCeil(type.getElementTypeBitWidth(), 8));
-  bytes += llvm::alignTo(shape.rows * columns * elementBytes, 64);
+  bytes += llvm::alignTo(type.getNumElements() * elementBytes, 64);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(task);
   return memref::AllocaOp::create(b, type, b.getI64IntegerAttr(64));

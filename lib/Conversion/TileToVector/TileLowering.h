@@ -70,6 +70,14 @@ private:
   mlir::LogicalResult lowerIf(mlir::scf::IfOp op);
   void yieldCarried(llvm::ArrayRef<mlir::Value> yielded, llvm::ArrayRef<mlir::Value> buffers);
 
+  /// Where a row of a matrix begins, in a buffer or in memory, and the row that is to be fetched with it, if there is one.
+  struct MatrixRow {
+    mlir::Value source;
+    llvm::SmallVector<mlir::Value> first;
+    unsigned columnDim;
+    llvm::SmallVector<mlir::Value> ahead = {};
+  };
+
   // ViewsAndMemory.cpp
   void lowerView(tile::ViewOp op);
   void lowerGatherView(tile::GatherViewOp op);
@@ -81,10 +89,13 @@ private:
   /// The table's entry for a row that is inside of the view's extent, and whether it names a row; nulls without a table.
   std::pair<mlir::Value, mlir::Value> tableEntry(const TileView &view, mlir::Value row,
                                                  mlir::Value isInside);
+  /// Element `index` of a view's table.
+  mlir::Value tableAt(const TileView &view, mlir::Value index);
   llvm::SmallVector<mlir::Value> address(const TileView &view, mlir::Value row, mlir::Value entry,
                                          mlir::Value column);
-  void loadRow(const TileView &view, mlir::Value row, mlir::Value entry, mlir::Value firstColumn,
-               int64_t columns, mlir::Value buffer, mlir::Value bufferRow, mlir::Value pad);
+  /// Copies `columns` elements of a row in memory, whose first one is column `firstColumn` of a view with so many columns.
+  void loadRow(const MatrixRow &row, mlir::Value firstColumn, mlir::Value extent, int64_t columns,
+               mlir::Value buffer, mlir::Value bufferRow, mlir::Value pad);
   void eachElement(const TileView &view, mlir::ValueRange indices, TileShape shape, bool isChecked,
                    llvm::function_ref<void(mlir::ValueRange, mlir::Value, mlir::Value)> inBounds,
                    llvm::function_ref<void(mlir::Value, mlir::Value)> outside);
@@ -97,13 +108,16 @@ private:
   /// The first element of the row that a load wants fetched together with `row`; empty if it wants none.
   llvm::SmallVector<mlir::Value> rowAhead(tile::LoadOp load, mlir::Value row);
 
-  /// Where a row of a matrix begins, in a buffer or in memory, and the row that is to be fetched with it, if there is one.
-  struct MatrixRow {
-    mlir::Value source;
-    llvm::SmallVector<mlir::Value> first;
-    unsigned columnDim;
-    llvm::SmallVector<mlir::Value> ahead = {};
+  // PageRows.cpp
+  /// Where the rows of a load of pages are: elements from the beginning of `source`, which has one dimension, to the first one of each row,
+  /// and after them those of rows to be fetched.
+  struct PageRows {
+    mlir::Value source, list;
   };
+  mlir::Value listPageRows(const TileView &view, mlir::Value first, int64_t inside, int64_t count);
+  void preparePageRows(tile::LoadOp load);
+  MatrixRow rowOfPage(tile::LoadOp load, const PageRows &rows, mlir::Value row);
+  mlir::Value withoutStride(mlir::Value first, int64_t step);
 
   // FewRowDots.cpp
   /// Products of at most so many rows take the forms for few rows.
@@ -114,6 +128,8 @@ private:
   /// Whether a loaded tile has no buffer, since the one product that needs it reads memory.
   bool isDirect(tile::LoadOp load);
   MatrixRow rowOf(mlir::Value tile, mlir::Value row);
+  /// Row `row` of a loaded tile, in memory.
+  MatrixRow rowInMemory(tile::LoadOp load, mlir::Value row);
   /// Vectors in a register tile of so few rows that it has fewer than `most` sums otherwise.
   int64_t vectorsOfFewRows(int64_t rows, int64_t columns);
 
@@ -149,6 +165,8 @@ private:
   void zeroRows(mlir::Value buffer, int64_t first);
   mlir::Value interleave(mlir::Value low, mlir::Value high);
   mlir::Value interleaveHalves(mlir::Value low, mlir::Value high, int64_t half);
+  mlir::Value roundedHere(mlir::Value tile);
+  mlir::Value roundBoth(mlir::Value low, mlir::Value high);
   mlir::Value interleaveRounded(mlir::Value low, mlir::Value high);
   mlir::Value broadcastPair(mlir::Value left, mlir::Value row, mlir::Value pair);
   /// A vector of 32-bit pairs as one of bf16.
@@ -203,6 +221,7 @@ private:
   void transposeInto(mlir::Value from, TileShape shape, mlir::Value to);
 
   // TileLowering.cpp: buffers
+  mlir::Value newBuffer(mlir::MemRefType type);
   mlir::Value acquire(TileShape shape, mlir::Type element);
   void release(mlir::Value buffer);
   void releaseAt(mlir::Operation *op);
@@ -237,6 +256,7 @@ private:
   mlir::IRMapping scalars;
   llvm::SmallVector<mlir::Value> programIds, programs;
   llvm::DenseMap<mlir::Value, TileView> views;
+  llvm::DenseMap<mlir::Value, PageRows> pageRows; ///< of loaded tiles
   llvm::DenseMap<mlir::Value, mlir::Value> buffers;
   llvm::DenseMap<mlir::Type, llvm::SmallVector<mlir::Value>> freeBuffers;
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Value>> releases;

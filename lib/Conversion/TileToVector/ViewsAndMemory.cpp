@@ -82,6 +82,18 @@ void TileLowering::lowerGatherView(tile::GatherViewOp op) {
   views[op.getView()] = view;
 }
 
+Value TileLowering::tableAt(const TileView &view, Value index) {
+  Value entry;
+  if (auto found = views.find(view.table); found != views.end()) {
+    const TileView &table = found->second;
+    Value inner = tableEntry(table, index, nullptr).first;
+    entry = memref::LoadOp::create(b, table.source, address(table, index, inner, index));
+  } else {
+    entry = memref::LoadOp::create(b, view.table, index);
+  }
+  return arith::IndexCastOp::create(b, b.getIndexType(), entry);
+}
+
 std::pair<Value, Value> TileLowering::tableEntry(const TileView &view, Value row, Value isInside) {
   if (view.tableDim < 0)
     return {};
@@ -89,15 +101,7 @@ std::pair<Value, Value> TileLowering::tableEntry(const TileView &view, Value row
     Value index = row;
     if (view.isPaged)
       index = math.floorDiv(row, b.createOrFold<memref::DimOp>(view.source, view.tableDim + 1));
-    Value entry;
-    if (auto found = views.find(view.table); found != views.end()) {
-      const TileView &table = found->second;
-      Value inner = tableEntry(table, index, nullptr).first;
-      entry = memref::LoadOp::create(b, table.source, address(table, index, inner, index));
-    } else {
-      entry = memref::LoadOp::create(b, view.table, index);
-    }
-    return arith::IndexCastOp::create(b, b.getIndexType(), entry);
+    return tableAt(view, index);
   };
   Value entry;
   if (isInside) {
@@ -205,26 +209,26 @@ void TileLowering::eachElement(const TileView &view, ValueRange indices, TileSha
 // Loads and stores
 //===----------------------------------------------------------------------===//
 
-void TileLowering::loadRow(const TileView &view, Value row, Value entry, Value firstColumn,
-                           int64_t columns, Value buffer, Value bufferRow, Value pad) {
-  Type element = getElementTypeOrSelf(view.source.getType());
+void TileLowering::loadRow(const MatrixRow &row, Value firstColumn, Value extent, int64_t columns,
+                           Value buffer, Value bufferRow, Value pad) {
+  Type element = getElementTypeOrSelf(row.source.getType());
   VectorType type = vectorOf(element);
-  Value extent = view.extents.back();
   Value otherwise = pad ? Value(vector::BroadcastOp::create(b, type, pad))
                         : Value(arith::ConstantOp::create(b, b.getZeroAttr(type)));
   auto load = [&](bool isMasked) {
     eachVector(columns, {}, [&](Value column, int64_t valid, MutableArrayRef<Value>) {
-      Value at = math.add(firstColumn, column);
-      SmallVector<Value> from = address(view, row, entry, at);
+      SmallVector<Value> from(row.first);
+      from[row.columnDim] = math.add(from[row.columnDim], column);
       Value loaded;
       if (isMasked)
-        loaded = vector::MaskedLoadOp::create(b, type, view.source, from,
-                                              insideMask(at, extent, valid), otherwise);
+        loaded = vector::MaskedLoadOp::create(
+            b, type, row.source, from, insideMask(math.add(firstColumn, column), extent, valid),
+            otherwise);
       else if (valid < target.lanes)
         loaded =
-            vector::MaskedLoadOp::create(b, type, view.source, from, tailMask(valid), otherwise);
+            vector::MaskedLoadOp::create(b, type, row.source, from, tailMask(valid), otherwise);
       else
-        loaded = vector::LoadOp::create(b, type, view.source, from);
+        loaded = vector::LoadOp::create(b, type, row.source, from);
       vector::StoreOp::create(b, toStorage(loaded, element), buffer, ValueRange{bufferRow, column});
     });
   };
@@ -263,6 +267,7 @@ void TileLowering::fetch(Value source, ArrayRef<Value> first, unsigned columnDim
 }
 
 void TileLowering::lowerLoad(tile::LoadOp op) {
+  preparePageRows(op);
   if (isDirect(op))
     return;
   const TileView view = views.lookup(op.getView());
@@ -289,20 +294,27 @@ void TileLowering::lowerLoad(tile::LoadOp op) {
   }
   bool hasRows = type.getRank() == 2;
   bool checksRows = pad && hasRows && allInside(indices[0], shape.rows, view.extents[0]);
+  auto loadTo = [&](Value r, const MatrixRow &from) {
+    if (!from.ahead.empty())
+      for (int64_t column = 0; column < shape.columns; column += target.lanes)
+        fetch(from.source, from.ahead, from.columnDim, math.constant(column),
+              column / target.lanes);
+    loadRow(from, indices.back(), view.extents.back(), shape.columns, buffer, r, pad);
+  };
   eachRow(shape.rows, [&](Value r) {
+    if (pageRows.contains(op.getResult()))
+      return loadTo(r, rowInMemory(op, r));
     Value row = hasRows ? math.add(indices[0], r) : Value();
     Value isInside = checksRows ? inside(row, view.extents[0]) : Value();
     auto [entry, isNamed] = tableEntry(view, row, isInside);
     if (pad && isNamed)
       isInside = isNamed;
     auto load = [&, entry = entry] {
-      if (hasRows) {
-        if (SmallVector<Value> ahead = rowAhead(op, row); !ahead.empty())
-          for (int64_t column = 0; column < shape.columns; column += target.lanes)
-            fetch(view.source, ahead, unsigned(view.columnDim), math.constant(column),
-                  column / target.lanes);
-      }
-      loadRow(view, row, entry, indices.back(), shape.columns, buffer, r, pad);
+      MatrixRow from{view.source, address(view, row, entry, indices.back()),
+                     unsigned(view.columnDim)};
+      if (hasRows)
+        from.ahead = rowAhead(op, row);
+      loadTo(r, from);
     };
     if (!isInside)
       return load();

@@ -90,6 +90,51 @@ tile.kernel @pages(%x: memref<?x16x8xf32>, %table: memref<?xi32>, %rows: index, 
   tile.return
 }
 
+// Rows of pages that all exist: a list of where they are, and of those to be fetched, one entry of the table a page. It is made in front of the
+// loop over heads. The order of the columns has no stride.
+// CHECK-LABEL: func.func private @list_of_rows(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: memref<?x?x?x16xf32, strided<[?, ?, ?, 1], offset: ?>>, %[[TABLE:[a-z0-9]+]]: memref<?xi32>, %[[ROWS:[a-z0-9]+]]: index
+// CHECK: %[[LIST:.*]] = memref.alloca() {{.*}} : memref<40xindex>
+// CHECK: memref.extract_strided_metadata %[[X]]
+// CHECK: %[[END:.*]] = arith.minsi %{{.*}}, %[[ROWS]]
+// CHECK: arith.divui
+// CHECK: arith.divui
+// CHECK: scf.for %[[PAGE:.*]] = %{{.*}} {
+// CHECK: %[[NUMBER:.*]] = memref.load %[[TABLE]][%[[PAGE]]]
+// CHECK: %[[ENTRY:.*]] = arith.index_cast %[[NUMBER]]
+// CHECK: arith.maxsi %[[ENTRY]], %c0
+// CHECK: scf.for
+// CHECK: vector.store %{{.*}}, %[[LIST]]
+// CHECK: %[[AGAIN:.*]] = memref.load %[[LIST]][%c0]
+// CHECK: scf.for %{{.*}} = %[[END]] to
+// CHECK: vector.store %{{.*}}, %[[LIST]]
+// CHECK: scf.for %[[HEAD:.*]] = %c0 to %c2
+// CHECK: %[[FLAT:.*]] = memref.reinterpret_cast %[[X]]
+// CHECK: scf.for %[[STEP:.*]] = %c0 to %c16 step %c4
+// CHECK: arith.andi %[[STEP]], %c4
+// CHECK: arith.andi %[[STEP]], %c8
+// CHECK: %[[ROW:.*]] = memref.load %[[LIST]]
+// CHECK: %[[AHEAD:.*]] = memref.load %[[LIST]]
+// CHECK: memref.prefetch %[[FLAT]][%[[AHEAD]]]
+// CHECK: vector.load %[[FLAT]][%[[ROW]]]
+tile.kernel @list_of_rows(%x: memref<?x?x?x16xf32, strided<[?, ?, ?, 1], offset: ?>>, %table: memref<?xi32>, %rows: index, %first: index,
+                          %q: memref<2x16xf32>, %y: memref<2x2x16xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %zeros = arith.constant dense<0.0> : tensor<2x16xf32>
+  %qs = tile.view %q[:, :] : memref<2x16xf32> -> !tile.view<2x16xf32>
+  scf.for %head = %c0 to %c2 step %c1 {
+    %view = tile.gather_view %x[table %table, page, %head, :] rows(%rows) : memref<?x?x?x16xf32, strided<[?, ?, ?, 1], offset: ?>>, memref<?xi32> -> !tile.view<?x16xf32>
+    %out = tile.view %y[%head, :, :] : memref<2x2x16xf32> -> !tile.view<2x16xf32>
+    %a = tile.load %qs[%c0, %c0] : !tile.view<2x16xf32> -> tensor<2x16xf32>
+    %b = tile.load %view[%first, %c0] ahead 16 : !tile.view<?x16xf32> -> tensor<16x16xf32>
+    %s = tile.dot %a, %b, %zeros {transpose_b} : tensor<2x16xf32>, tensor<16x16xf32> -> tensor<2x16xf32>
+    tile.store %s, %out[%c0, %c0] : tensor<2x16xf32>, !tile.view<2x16xf32>
+  }
+  tile.return
+}
+
 // Elements by their indices, kept inside of each dimension.
 // CHECK-LABEL: func.func private @gathered(
 // CHECK: arith.minsi

@@ -26,13 +26,13 @@ tile.kernel @transposed(%a: memref<4x40xbf16>, %b: memref<?x40xbf16>, %c: memref
   tile.return
 }
 
-// Weights are packed; two rows of b are interleaved, and the seventh with zeros. 48 columns are three vectors.
+// Weights are rounded and packed; two rows of b are interleaved, and the seventh with zeros. 48 columns are three vectors.
 // CHECK-LABEL: func.func private @rows(
 // CHECK-SAME: %[[W:[a-z0-9]+]]: memref<3x7xf32>, %[[B:[a-z0-9]+]]: memref<?x48xbf16>
 // CHECK-DAG: %[[PAIRS:.*]] = memref.alloca() {alignment = 64 : i64} : memref<3x16xi32>
-// CHECK: arith.truncf
-// CHECK: vector.shuffle {{.*}} [0, 1, 2, 3,
-// CHECK: vector.store %{{.*}}, %[[PAIRS]]
+// CHECK: %[[ROUNDED:.*]] = llvm.call_intrinsic "llvm.x86.avx512bf16.cvtne2ps2bf16.512"
+// CHECK: %[[PACKED:.*]] = vector.bitcast %[[ROUNDED]]
+// CHECK: vector.store %[[PACKED]], %[[PAIRS]]
 // CHECK: %{{.*}}:9 = scf.for {{.*}} to %c3 step %c1 iter_args
 // CHECK-COUNT-2: vector.load %[[B]]{{.*}} vector<32xbf16>
 // CHECK: vector.shuffle {{.*}} [0, 32, 1, 33,

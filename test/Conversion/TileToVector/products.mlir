@@ -80,12 +80,15 @@ tile.kernel @ahead(%a: memref<1x16xf32>, %b: memref<?x16xf32>, %i: index, %c: me
 // The next rows of pages are found through the table. Vectors of few rows divide the columns equally: 5 are 3 and 2.
 // CHECK-LABEL: func.func private @ahead_in_pages(
 // CHECK-SAME: %[[W:[a-z0-9]+]]: memref<3x8xf32>, %[[B:[a-z0-9]+]]: memref<?x4x40xf32>, %[[T:[a-z0-9]+]]: memref<?xi32>
+// CHECK: %[[LIST:.*]] = memref.alloca() {{.*}} : memref<24xindex>
 // CHECK: scf.for
 // CHECK: memref.load %[[T]]
-// CHECK: %[[NEXT:.*]] = memref.load %[[T]]
-// CHECK: %[[ENTRY:.*]] = arith.index_cast %[[NEXT]]
-// CHECK: %[[PAGE:.*]] = arith.maxsi %[[ENTRY]], %c0
-// CHECK: memref.prefetch %[[B]][%[[PAGE]],
+// CHECK: %[[FLAT:.*]] = memref.reinterpret_cast %[[B]]
+// CHECK: scf.for %[[ROW:.*]] = %c0 to %c8
+// CHECK: memref.load %[[LIST]][%[[ROW]]]
+// CHECK: %[[NEXT:.*]] = arith.addi %[[ROW]], %c8
+// CHECK: %[[AHEAD:.*]] = memref.load %[[LIST]][%[[NEXT]]]
+// CHECK: memref.prefetch %[[FLAT]][%[[AHEAD]]]
 tile.kernel @ahead_in_pages(%w: memref<3x8xf32>, %b: memref<?x4x40xf32>, %t: memref<?xi32>, %i: index, %c: memref<3x40xf32>) {
   %c0 = arith.constant 0 : index
   %wView = tile.view %w[:, :] : memref<3x8xf32> -> !tile.view<3x8xf32>
