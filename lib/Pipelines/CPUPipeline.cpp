@@ -98,6 +98,7 @@ void buildAttnToLinalgPipeline(OpPassManager &pm, const AttnToLinalgPipelineOpti
 void buildLinalgToKernelsPipeline(OpPassManager &pm,
                                   const LinalgToKernelsPipelineOptions &options) {
   pm.addPass(createEntryToBuffersPass());
+  pm.addNestedPass<func::FuncOp>(createSplitEmptyTensorsPass());
   pm.addPass(bufferization::createEmptyTensorEliminationPass());
   pm.addPass(createBufferizeEntriesPass());
   pm.addPass(memref::createResolveShapedTypeResultDimsPass());

@@ -95,6 +95,24 @@ def EntryToBuffersPass : Pass<"entry-to-buffers", "mlir::ModuleOp"> {
   ];
 }
 
+def SplitEmptyTensorsPass : Pass<"split-empty-tensors"> {
+  let summary = "Give each use of an empty tensor one of its own";
+  let description = [{
+    Bufferization makes a buffer for each operation that writes to an empty tensor in any case; but it asks of each pair of them, with
+    all that read their results, whether they conflict. Where all layers of a decoder share the empty tensor of their hidden states, that
+    is time by the cube of their number.
+    Output: no `tensor.empty` has more than one use.
+
+    ```mlir
+    %e = tensor.empty(%n) : tensor<?xf32>               %e = tensor.empty(%n) : tensor<?xf32>
+    %a = linalg.exp ins(%x) outs(%e)              ->    %e1 = tensor.empty(%n) : tensor<?xf32>
+    %b = linalg.log ins(%a) outs(%e)                    %a = linalg.exp ins(%x) outs(%e)
+                                                        %b = linalg.log ins(%a) outs(%e1)
+    ```
+  }];
+  let dependentDialects = ["mlir::tensor::TensorDialect"];
+}
+
 def BufferizeEntriesPass : Pass<"bufferize-entries", "mlir::ModuleOp"> {
   let summary = "Bufferize functions, and leave tile kernels as they are";
   let description = [{
