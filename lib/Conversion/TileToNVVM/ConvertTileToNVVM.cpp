@@ -5,6 +5,8 @@
 #include "KernelABI.h"
 #include "KernelLowering.h"
 
+#include "heddle/Transforms/Tile/KernelKnobs.h"
+
 using namespace mlir;
 
 namespace heddle {
@@ -135,6 +137,9 @@ LogicalResult ConvertTileToNVVMPass::lowerKernel(tile::KernelOp kernel) {
       LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(&getContext()), parameterTypes(kernel)));
   function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), b.getUnitAttr());
   function->setAttr(NVVM::NVVMDialect::getMaxntidAttrName(), b.getDenseI32ArrayAttr({threads}));
+  if (auto ctas = kernel->getAttrOfType<IntegerAttr>(tile_nv::ctasName))
+    function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                      b.getI32IntegerAttr(int32_t(ctas.getInt())));
   function.setDenormalFpMathF32("preserve-sign,preserve-sign");
 
   b.setInsertionPointToStart(function.addEntryBlock(b));

@@ -63,6 +63,8 @@ struct KernelShape {
 /// What is decided for a kernel.
 struct Choice {
   int64_t warps = 4, stages = 1;
+  /// CTAs of an SM; 0: no plan.
+  int64_t ctas = 0;
   KernelKnobs knobs;
 };
 
@@ -108,6 +110,8 @@ static const TableEntry table[] = {
 /// Registers of a thread that accumulators and kept operands may take; the rest is for addresses, statistics and fragments.
 static constexpr int64_t registerBudget = 176;
 static constexpr int64_t mostStages = 4;
+/// Registers of a thread beside the sums of 16-bit products in a ring: addresses, fragments and what the epilogue needs.
+static constexpr int64_t registersBesideSums = 104, mostRegisters = 255;
 
 /// Whether `value` is computed from `source` in the block of `source`.
 static bool dependsOn(Value value, Operation *source, llvm::SmallPtrSetImpl<Operation *> &seen) {
@@ -168,6 +172,16 @@ static int64_t accumulatorRegisters(const KernelShape &shape, int64_t warps) {
   return most / (32 * warps);
 }
 
+/// CTAs of an SM that registers and the ring leave room for. The sums of all products in the loop of the ring are held at once.
+static int64_t plannedCTAs(const KernelShape &shape, const GPUChip &chip, const Choice &choice) {
+  int64_t threads = 32 * choice.warps, registers = registersBesideSums;
+  for (const Product &product : shape.products)
+    if (product.op->getParentOp() == shape.ring->op->getParentOp())
+      registers += product.rows * product.columns / threads;
+  return plannedOccupancy(chip, threads, std::min(registers, mostRegisters),
+                          choice.stages * shape.ring->operandBytes());
+}
+
 /// 32-bit registers of a thread for the operand a of a product. Warps along the columns hold all of their rows. f32 is kept three
 /// times: as it is, rounded, and the rest, which LLVM takes out of the loop.
 static int64_t keptRegisters(const Product &product, int64_t warps) {
@@ -220,6 +234,8 @@ static Choice choose(const KernelShape &shape, const GPUChip &chip, std::optiona
     choice.stages = std::min(mostStages, chip.sharedBytesPerCTA / 2 / bytes);
     if (choice.stages < 2)
       choice.stages = 2 * bytes <= chip.sharedBytesPerCTA ? 2 : 1;
+    if (shape.ring->bits == 16)
+      choice.ctas = plannedCTAs(shape, chip, choice);
   }
   return choice;
 }
@@ -239,6 +255,10 @@ static LogicalResult verifyHints(tile::KernelOp kernel) {
     if (value && !isa<BoolAttr, UnitAttr>(value))
       return kernel.emitError() << "expected " << name << " to be true or false, got " << value;
   }
+  Attribute ctas = kernel->getAttr(tile_nv::ctasName);
+  auto number = dyn_cast_or_null<IntegerAttr>(ctas);
+  if (ctas && (!number || number.getInt() < 1 || number.getInt() > 32))
+    return kernel.emitError() << "expected " << tile_nv::ctasName << " to be 1 to 32, got " << ctas;
   Attribute remat = kernel->getAttr(tile_nv::rematName);
   auto isKind = [](Attribute kind) {
     auto name = dyn_cast<StringAttr>(kind);
@@ -289,6 +309,8 @@ struct TileSelectConfig : impl::TileSelectConfigPassBase<TileSelectConfig> {
     setDefault(tile_nv::keepOperandsName, builder.getBoolAttr(choice.knobs.keepOperands));
     setDefault(tile_nv::interleaveName, builder.getBoolAttr(choice.knobs.interleave));
     setDefault(tile_nv::rematName, builder.getStrArrayAttr(choice.knobs.remat));
+    if (choice.ctas > 0)
+      setDefault(tile_nv::ctasName, builder.getI64IntegerAttr(choice.ctas));
   }
 };
 

@@ -22,9 +22,9 @@ func.func @entry(%x: memref<?x128xf16, strided<[?, 1], offset: ?>>, %y: memref<?
 // CHECK: llvm.func @copy(%{{[^:]*}}: !llvm.ptr<1> {llvm.align = 16 : i64}, %[[ROWS:[^:]*]]: i64, %{{[^:]*}}: i64, %[[STRIDE:[^:]*]]: i64, %{{[^:]*}}: i64,
 // CHECK-SAME: %{{[^:]*}}: !llvm.ptr<1> {llvm.align = 16 : i64}, %{{[^:]*}}: i64, %{{[^:]*}}: i64, %{{[^:]*}}: i64, %{{[^:]*}}: i64)
 // CHECK-SAME: denormal_fp_math_f32 = "preserve-sign,preserve-sign"
-// CHECK-SAME: nvvm.kernel, nvvm.maxntid = array<i32: 128>
+// CHECK-SAME: nvvm.kernel, nvvm.maxntid = array<i32: 128>, nvvm.minctasm = 3 : i32
 tile.kernel @copy(%x: memref<?x128xf16, strided<[?, 1], offset: ?>>, %y: memref<?x128xf16>) config <block = [64, 128], warps = 4>
-    attributes {needed_flops = [#tile.products<flops = 2, extents = [0, 0, 0, 1]>]} {
+    attributes {needed_flops = [#tile.products<flops = 2, extents = [0, 0, 0, 1]>], tile_nv.ctas = 3 : i64} {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
   %zero = arith.constant 0.0 : f16

@@ -100,9 +100,9 @@ tile.kernel @more_warps(%n: index) config <block = [128, 64], warps = 8> {
 // A ring: both operands are loaded in the loop that carries the accumulator. 128x128 of 32 registers each need 4 warps; how many stages
 // of 24 KB there are follows from the chip's shared memory.
 // CHECK: tile.kernel @ring
-// CHECK-SAME: config <block = [128, 64], stages = 3, warps = 4>
+// CHECK-SAME: config <block = [128, 64], stages = 3, warps = 4> attributes {tile_nv.ctas = 2 : i64,
 // SMALL: tile.kernel @ring
-// SMALL-SAME: config <block = [128, 64], stages = 2, warps = 4>
+// SMALL-SAME: config <block = [128, 64], stages = 2, warps = 4> attributes {tile_nv.ctas = 2 : i64,
 tile.kernel @ring(%x: memref<?x?xf16>, %y: memref<?x?xf16>, %n: index) {
   %c0 = arith.constant 0 : index
   %c64 = arith.constant 64 : index
@@ -164,6 +164,13 @@ tile.kernel @one_each() config <block = [32, 8]> {
 
 // expected-error @below {{expected tile_nv.remat to be an array of "a", "b" and "bt", got ["q"]}}
 tile.kernel @kinds() config <block = [64]> attributes {tile_nv.remat = ["q"]} {
+  tile.return
+}
+
+// -----
+
+// expected-error @below {{expected tile_nv.ctas to be 1 to 32, got 0 : i64}}
+tile.kernel @no_cta() config <block = [64]> attributes {tile_nv.ctas = 0} {
   tile.return
 }
 

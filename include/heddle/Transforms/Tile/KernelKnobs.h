@@ -14,6 +14,9 @@ namespace heddle::tile_nv {
 inline constexpr llvm::StringLiteral keepOperandsName = "tile_nv.keep_operands";
 inline constexpr llvm::StringLiteral interleaveName = "tile_nv.interleave";
 inline constexpr llvm::StringLiteral rematName = "tile_nv.remat";
+/// i64: as many CTAs of an SM as this leave the registers of a thread enough room. Without it ptxas decides, and spills at times to make room
+/// for one more.
+inline constexpr llvm::StringLiteral ctasName = "tile_nv.ctas";
 
 /// Kinds of operands in shared memory that `tile_nv.remat` may name: the A operand, a B operand, and a B operand of a product with
 /// transpose_b.

@@ -104,9 +104,10 @@ def TileSelectConfigPass : Pass<"tile-select-config", "heddle::tile::KernelOp"> 
   let description = [{
     Input: kernels without layouts.
 
-    Output: `#tile.config` with block, stages and warps, and the attributes `tile_nv.keep_operands`, `tile_nv.interleave` and
-    `tile_nv.remat` (heddle/Transforms/Tile/KernelKnobs.h). They come from a table of measured shapes, and for other shapes from a
-    count of registers and shared memory. What a kernel has already is kept; a hint that cannot be followed is an error.
+    Output: `#tile.config` with block, stages and warps, and the attributes `tile_nv.keep_operands`, `tile_nv.interleave`,
+    `tile_nv.remat` and, for 16-bit products whose operands are copied ahead, `tile_nv.ctas` (heddle/Transforms/Tile/KernelKnobs.h).
+    They come from a table of measured shapes, and for other shapes from a count of registers and shared memory. What a kernel has
+    already is kept; a hint that cannot be followed is an error.
 
     ```mlir
     tile.kernel @k(...) config <block = [128, 64]> { // 16-bit scores and values, head dimension 128
