@@ -1,6 +1,6 @@
 """Runs the commands of documentation pages and compares what they print with the excerpts that the pages show.
 
-    python3 scripts/doc_excerpts.py [--build FOLDER] [--skip WORD] PAGE.md...
+    python3 scripts/doc_excerpts.py [--build FOLDER] [--skip WORD]... PAGE.md...
 
 A command is an indented block directly before a fenced block; the fenced block is an excerpt of what it prints. All commands run in the
 repository's root with bash, in the order of the page. In an excerpt
@@ -103,7 +103,7 @@ def check(page, build, skipped):
     failures = 0
     examples = blocks(page.read_text())
     for line, command, excerpt in examples:
-        if skipped and skipped in command:
+        if any(word in command for word in skipped):
             print(f"{page}:{line}: skipped: {command}")
             continue
         command = re.sub(r"\bbuild/", f"{build}/", command)
@@ -124,7 +124,7 @@ def check(page, build, skipped):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default="build", help="the build folder, for build/ in commands")
-    parser.add_argument("--skip", metavar="WORD", help="commands with this word are not run")
+    parser.add_argument("--skip", metavar="WORD", action="append", default=[], help="commands with this word are not run")
     parser.add_argument("pages", nargs="+", type=pathlib.Path)
     options = parser.parse_args()
     sys.exit(any([check(page, options.build, options.skip) for page in options.pages]))
