@@ -55,6 +55,7 @@ takes() {
     */mla_*) return 0 ;;
     */op_chunk.* | */op_index.* | */op_local_global.* | */op_pattern.* | */op_ragged.*) return 1 ;;
     *goldens/linear-latent/* | */qwen3_next_dense | */gpt_oss_pair.safetensors) return 1 ;;
+    */models/deepseek_v3 | */models/gpt_oss | */models/qwen3_moe) return 1 ;;
   esac
 }
 
