@@ -2,12 +2,13 @@
 //
 // How a job runs:
 //   1. The calling thread takes a free slot, fills in the job, opens the slot and wakes workers.
-//   2. Workers look through the slots. One that finds an open slot with a free seat takes chunks of
-//      tasks from the slot's counter until none is left. The calling thread does the same. A chunk
-//      is a part of the tasks that are left, down to single tasks at the end: tasks may differ in
-//      length by much, as the query blocks of causal attention do, and whoever gets the last ones
-//      should not be late.
-//   3. When the counter is exhausted the calling thread closes the slot and waits for the workers
+//   2. Workers look through the slots. One that finds an open slot with a free seat takes part, as
+//      the calling thread does. Each has a share of consecutive tasks, which it takes in order:
+//      what a task fetches ahead is then what the thread's next task needs. A thread whose share is
+//      empty takes the later half of what another one has left. Single tasks are what changes
+//      hands last: tasks may differ in length by much, as the query blocks of causal attention do,
+//      and whoever gets the last ones should not be late.
+//   3. When no share has tasks any more the calling thread closes the slot and waits for the workers
 //      that are still inside. Nobody holds a lock while tasks run.
 //
 // Several calling threads use slots of their own; with no slot free a call runs on its own thread.
@@ -46,21 +47,38 @@ constexpr int maxWorkers = 255;
 constexpr int numSlots = 8;
 constexpr int64_t spinNanoseconds = 50000; // about what it costs to sleep and be woken
 
-/// A thread takes this part of what it would get if the tasks left were shared out at once.
-constexpr int64_t chunksPerThread = 4;
+/// A thread runs this part of its share at once; others can't take it any more.
+constexpr uint32_t chunksOfShare = 4;
+constexpr int maxShares = 32;
+
+/// Tasks [first, end) of a job, in the high and the low half of a word. A range that was taken never comes
+/// back, so equal words are equal ranges.
+struct alignas(64) Share {
+  std::atomic<uint64_t> left;
+};
+
+struct Range {
+  uint32_t first, end;
+
+  explicit Range(uint64_t word) : first(uint32_t(word >> 32)), end(uint32_t(word)) {}
+  Range(uint32_t first, uint32_t end) : first(first), end(end) {}
+  bool isEmpty() const { return first >= end; }
+  uint64_t word() const { return uint64_t(first) << 32 | end; }
+};
 
 /// One running job. What all threads write has cache lines of its own.
 struct alignas(64) Slot {
   std::atomic<int> owned;
   std::atomic<int> open;
   int64_t tasks;
-  int64_t divisor; // a chunk is the tasks left divided by this
+  int64_t unit; // tasks that shares count as one
+  int threads, numShares;
   heddle_task_fn task;
   void *data;
-  alignas(64) std::atomic<int64_t> next;
   alignas(64) std::atomic<uint32_t> visitors;
   std::atomic<int> seats;
   std::atomic<int> ownerSleeps;
+  Share shares[maxShares];
 };
 
 struct alignas(64) Worker {
@@ -158,24 +176,67 @@ void adoptPool() {
   }
 }
 
-/// Takes tasks [begin, end) of the slot; false if none is left.
-bool takeChunk(Slot &slot, int64_t &begin, int64_t &end) {
-  begin = slot.next.load(std::memory_order_relaxed);
-  do {
-    if (begin >= slot.tasks)
-      return false;
-    int64_t chunk = (slot.tasks - begin) / slot.divisor;
-    end = begin + (chunk > 1 ? chunk : 1);
-  } while (!slot.next.compare_exchange_weak(begin, end, std::memory_order_relaxed));
-  return true;
+/// Takes the first tasks of a share; none if it is empty.
+Range takeFirst(Share &share) {
+  uint64_t word = share.left.load(std::memory_order_relaxed);
+  for (;;) {
+    Range left(word);
+    if (left.isEmpty())
+      return left;
+    uint32_t chunk = (left.end - left.first) / chunksOfShare;
+    uint32_t end = left.first + (chunk > 1 ? chunk : 1);
+    if (share.left.compare_exchange_weak(word, Range(end, left.end).word(),
+                                         std::memory_order_relaxed))
+      return {left.first, end};
+  }
 }
 
-void runChunks(Slot &slot) {
+/// Takes the later half of a share; none if it is empty.
+Range takeLastHalf(Share &share) {
+  uint64_t word = share.left.load(std::memory_order_relaxed);
+  for (;;) {
+    Range left(word);
+    if (left.isEmpty())
+      return left;
+    uint32_t first = left.first + (left.end - left.first) / 2;
+    if (share.left.compare_exchange_weak(word, Range(left.first, first).word(),
+                                         std::memory_order_relaxed))
+      return {first, left.end};
+  }
+}
+
+void runRange(const Slot &slot, Range range) {
+  int64_t begin = range.first * slot.unit, end = range.end * slot.unit;
+  slot.task(slot.data, begin, end < slot.tasks ? end : slot.tasks);
+}
+
+/// Takes tasks of other shares to an empty one, or runs them if it is not empty any more; false if there are none.
+bool takeFromOthers(Slot &slot, int own) {
+  Share &share = slot.shares[own];
+  uint64_t empty = share.left.load(std::memory_order_relaxed);
+  for (int i = 1; i < slot.numShares; ++i) {
+    Range taken = takeLastHalf(slot.shares[(own + i) % slot.numShares]);
+    if (taken.isEmpty())
+      continue;
+    bool isEmpty = Range(empty).isEmpty();
+    if (!isEmpty ||
+        !share.left.compare_exchange_strong(empty, taken.word(), std::memory_order_relaxed))
+      runRange(slot, taken);
+    return true;
+  }
+  return false;
+}
+
+/// Runs tasks until there are none. More threads than shares have the same ones.
+void takePart(Slot &slot, int seat) {
   bool outer = insideTask;
   insideTask = true;
-  int64_t begin, end;
-  while (takeChunk(slot, begin, end))
-    slot.task(slot.data, begin, end);
+  int own = seat % slot.numShares;
+  do {
+    for (Range range = takeFirst(slot.shares[own]); !range.isEmpty();
+         range = takeFirst(slot.shares[own]))
+      runRange(slot, range);
+  } while (takeFromOthers(slot, own));
   insideTask = outer;
 }
 
@@ -183,8 +244,9 @@ void visit(Slot &slot) {
   if (!slot.open.load(std::memory_order_relaxed))
     return;
   slot.visitors.fetch_add(1);
-  if (slot.open.load() && slot.seats.fetch_sub(1) > 0)
-    runChunks(slot);
+  if (slot.open.load())
+    if (int seats = slot.seats.fetch_sub(1); seats > 0)
+      takePart(slot, slot.threads - seats);
   if (slot.visitors.fetch_sub(1) == 1 && slot.ownerSleeps.load())
     wakeSleepers(slot.visitors, 1);
 }
@@ -290,14 +352,20 @@ void runOnPool(int threads, int64_t tasks, heddle_task_fn task, void *data) {
   if (!slot)
     return task(data, 0, tasks);
   slot->tasks = tasks;
-  slot->divisor = int64_t(threads) * chunksPerThread;
+  slot->unit = 1 + tasks / INT32_MAX;
+  slot->threads = threads;
+  slot->numShares = threads < maxShares ? threads : maxShares;
   slot->task = task;
   slot->data = data;
-  slot->next.store(0, std::memory_order_relaxed);
+  int64_t units = (tasks + slot->unit - 1) / slot->unit;
+  auto boundary = [&](int share) { return uint32_t(units * share / slot->numShares); };
+  for (int i = 0; i < slot->numShares; ++i)
+    slot->shares[i].left.store(Range(boundary(i), boundary(i + 1)).word(),
+                               std::memory_order_relaxed);
   slot->seats.store(threads - 1, std::memory_order_relaxed);
   slot->open.store(1);
   wakeWorkers(threads - 1);
-  runChunks(*slot);
+  takePart(*slot, /*seat=*/0);
   slot->open.store(0);
   awaitVisitors(*slot);
   slot->owned.store(0, std::memory_order_release);

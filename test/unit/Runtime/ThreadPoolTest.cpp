@@ -101,33 +101,91 @@ TEST(ThreadPoolTest, RunsDirectlyOnOneThread) {
   EXPECT_EQ(here.calls, 1);
 }
 
-// Chunks become smaller down to single tasks, so that the end of a job is shared by all.
-TEST(ThreadPoolTest, HandsOutSmallerAndSmallerChunks) {
-  heddle_context ctx = makeContext(4);
-  struct Chunks {
-    std::mutex mutex;
-    std::vector<std::pair<int64_t, int64_t>> all;
-    static void run(void *data, int64_t begin, int64_t end) {
-      auto *self = static_cast<Chunks *>(data);
-      std::lock_guard<std::mutex> lock(self->mutex);
-      self->all.emplace_back(begin, end);
-    }
-  } chunks;
-  heddle_rt_parallel_for(&ctx, 1000, Chunks::run, &chunks);
-  std::sort(chunks.all.begin(), chunks.all.end());
-  int64_t next = 0, single = 0, last = 1000;
-  for (auto [begin, end] : chunks.all) {
-    EXPECT_EQ(begin, next);
-    EXPECT_GT(end, begin);
-    EXPECT_LE(end - begin, last);
-    // Never more than a quarter of a thread's share of what was left.
-    EXPECT_LE(end - begin, std::max<int64_t>(1, (1000 - begin) / 16));
-    last = end - begin;
-    single += last == 1;
-    next = end;
+/// The ranges of tasks that were run, in their order of tasks, each with its thread.
+struct Ranges {
+  struct Range {
+    int64_t begin, end;
+    std::thread::id thread;
+  };
+  std::mutex mutex;
+  std::vector<Range> all;
+
+  static void run(void *data, int64_t begin, int64_t end) {
+    auto *self = static_cast<Ranges *>(data);
+    std::lock_guard<std::mutex> lock(self->mutex);
+    self->all.push_back({begin, end, std::this_thread::get_id()});
   }
-  EXPECT_EQ(next, 1000);
+  /// All ranges together are tasks 0 to `tasks`.
+  void expectWhole(int64_t tasks) {
+    std::sort(all.begin(), all.end(),
+              [](const Range &a, const Range &b) { return a.begin < b.begin; });
+    int64_t next = 0;
+    for (const Range &range : all) {
+      EXPECT_EQ(range.begin, next);
+      EXPECT_GT(range.end, range.begin);
+      next = range.end;
+    }
+    EXPECT_EQ(next, tasks);
+  }
+};
+
+// Ranges become smaller down to single tasks, so that the end of a job is shared by all.
+TEST(ThreadPoolTest, HandsOutSmallerAndSmallerRanges) {
+  heddle_context ctx = makeContext(4);
+  Ranges ranges;
+  heddle_rt_parallel_for(&ctx, 1000, Ranges::run, &ranges);
+  ranges.expectWhole(1000);
+  int64_t single = 0;
+  for (const Ranges::Range &range : ranges.all) {
+    // Never more than a quarter of a thread's share, and only at the share's beginning.
+    EXPECT_LE(range.end - range.begin, std::max<int64_t>(1, (250 - range.begin % 250) / 4));
+    single += range.end - range.begin == 1;
+  }
   EXPECT_GE(single, 16);
+}
+
+// Each thread runs consecutive tasks while there are any: two threads that wait for each other's first task begin at the two ends of halves.
+TEST(ThreadPoolTest, SharesAreConsecutive) {
+  heddle_context ctx = makeContext(2);
+  struct Shares {
+    std::atomic<int> started{0};
+    std::mutex mutex;
+    std::vector<std::pair<std::thread::id, int64_t>> firsts;
+    static void run(void *data, int64_t begin, int64_t) {
+      auto *self = static_cast<Shares *>(data);
+      {
+        std::lock_guard<std::mutex> lock(self->mutex);
+        for (auto &[thread, first] : self->firsts)
+          if (thread == std::this_thread::get_id())
+            return;
+        self->firsts.emplace_back(std::this_thread::get_id(), begin);
+      }
+      ++self->started;
+      while (self->started < 2)
+        std::this_thread::yield();
+    }
+  } shares;
+  heddle_rt_parallel_for(&ctx, 64, Shares::run, &shares);
+  ASSERT_EQ(shares.firsts.size(), 2u);
+  EXPECT_EQ(shares.firsts[0].second + shares.firsts[1].second, 32);
+}
+
+TEST(ThreadPoolTest, MoreThreadsThanShares) {
+  heddle_context ctx = makeContext(80);
+  for (int i = 0; i < 50; ++i) {
+    Counts counts(5000);
+    heddle_rt_parallel_for(&ctx, 5000, Counts::run, &counts);
+    EXPECT_TRUE(counts.allAre(1));
+  }
+}
+
+TEST(ThreadPoolTest, MoreTasksThan32Bits) {
+  heddle_context ctx = makeContext(3);
+  for (int64_t tasks : {int64_t(INT32_MAX) + 1, (int64_t(1) << 40) + 5}) {
+    Ranges ranges;
+    heddle_rt_parallel_for(&ctx, tasks, Ranges::run, &ranges);
+    ranges.expectWhole(tasks);
+  }
 }
 
 // As much work in the first task as in all others: the thread that has it gets no other one. Every task waits until somebody is at work
