@@ -52,9 +52,11 @@ public:
       batch.append({key, value});
     SmallVector<NamedDim> heads{at(query, 2)}, keys{at(key, 1), at(value, 1)};
     SmallVector<NamedDim> *ofScores[] = {&batch, &heads, &queries, &keys};
-    for (NamedDim scores : {NamedDim{"bias", op.getBias(), 0}, NamedDim{"mask", op.getMask(), 0}})
+    NamedDim ofBias{"bias", op.getBias(), 0}, ofMask{"mask", op.getMask(), 0};
+    for (NamedDim scores : {ofBias, ofMask})
       for (auto [dim, group] : llvm::enumerate(ofScores))
-        addUnlessBroadcast(*group, at(scores, dim));
+        if (!table.tensor || group != &keys)
+          addUnlessBroadcast(*group, at(scores, dim));
     if (op.getSinks())
       heads.push_back({"sinks", op.getSinks(), 0});
     if (lengths)
@@ -68,8 +70,10 @@ public:
     SmallVector<NamedDim> keyHeads{at(key, 2), at(value, 2)}, keyDims{at(query, 3), at(key, 3)};
     for (ArrayRef<NamedDim> group : {batch, queries, heads, keys, keyHeads, keyDims})
       requireEqual(group);
-    if (table.tensor)
+    if (table.tensor) {
       requireEqual({key, value});
+      requireAllSlots({at(ofBias, 3), at(ofMask, 3)});
+    }
     requireGroups();
     TensorEmitter emitter(b.getLoc(), b);
     requireCaptures(emitter, op.getCaptures(),
@@ -136,6 +140,21 @@ private:
     }
   }
 
+  /// Scores of keys in pages have a column for each slot that a row of the table names.
+  void requireAllSlots(ArrayRef<NamedDim> dims) {
+    SmallVector<NamedDim> given;
+    for (const NamedDim &dim : dims)
+      addUnlessBroadcast(given, dim);
+    for (const NamedDim &dim : given) {
+      Value slots = numKeys(b, op), columns = extent(dim);
+      attn::RequireOp::create(b, isEqual(columns, slots),
+                              ("attention: dimension 3 of " + dim.operand +
+                               " is {0}, expected {1}, the rows of all pages of a sequence")
+                                  .str(),
+                              ValueRange{columns, slots});
+    }
+  }
+
   /// Query heads are a multiple of key heads; static ones were verified.
   void requireGroups() {
     NamedDim queryHeads{"query", op.getQuery(), 2};
@@ -161,8 +180,6 @@ struct AttentionToTile : OpRewritePattern<AttentionOp> {
   LogicalResult matchAndRewrite(AttentionOp op, PatternRewriter &rewriter) const override {
     if (op.hasKeysPerQuery() || op.getGlobalIds() || op.getAttentionChunk())
       return rewriter.notifyMatchFailure(op, "no kernel for lists, packed sequences or chunks");
-    if (op.getBlockTable() && (op.getBias() || op.getMask()))
-      return rewriter.notifyMatchFailure(op, "no kernel for pages with a bias or mask");
     AttentionForm form(op, target);
     if (failed(verifyTaken(op, form, rewriter)))
       return failure();

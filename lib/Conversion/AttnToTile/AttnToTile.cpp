@@ -125,16 +125,13 @@ private:
       auto attention = dyn_cast<attn::AttentionOp>(op);
       if (!attention)
         return success();
-      bool haveScores = attention.getBias() || attention.getMask();
       return refuse(
           op, {{attention.getCuSeqlensQ() != nullptr, "cu_seqlens_q", "a padded batch with kv_len"},
                {attention.getIndices() != nullptr, "indices", "a mask"},
                {attention.getBlockIndices() != nullptr, "block_indices", "a mask"},
                {attention.getGlobalIds() != nullptr, "global_ids", "global_keys, or a mask"},
                {attention.getAttentionChunk().has_value(), "attention_chunk",
-                "a score region or a mask"},
-               {attention.getBlockTable() && haveScores, "block_table beside a bias or mask",
-                "a score region"}});
+                "a score region or a mask"}});
     });
     return failure(result.wasInterrupted());
   }

@@ -21,9 +21,14 @@ func.func @decode(%q: tensor<?x1x4x16xf32>, %k: tensor<?x16x2x16xf32>, %n: tenso
   return %o : tensor<?x1x4x16xf32>
 }
 
-// No kernel takes a bias of positions in pages.
+// A bias has a column for each slot that the table names.
 // CHECK-LABEL: func.func @bias
-// CHECK: attn.attention
+// CHECK-SAME: %[[BIAS:[a-z0-9]+]]: tensor<1x4x1x?xf32>
+// CHECK: %[[SLOTS:.*]] = arith.muli
+// CHECK: %[[COLUMNS:.*]] = tensor.dim %[[BIAS]], %c3
+// CHECK: arith.cmpi eq, %[[COLUMNS]], %[[SLOTS]]
+// CHECK: attn.require %{{.*}}, "attention: dimension 3 of bias is {0}, expected {1}, the rows of all pages of a sequence"(%[[COLUMNS]], %[[SLOTS]]
+// CHECK: tile.dispatch @attention
 func.func @bias(%q: tensor<?x?x4x16xf32>, %k: tensor<?x?x2x16xf32>, %n: tensor<?xi32>, %table: tensor<?x?xi32>, %bias: tensor<1x4x1x?xf32>) -> tensor<?x?x4x16xf32> {
   %o = attn.attention %q, %k, %k bias(%bias : tensor<1x4x1x?xf32>) kv_len(%n : tensor<?xi32>) block_table(%table : tensor<?x?xi32>)
     : (tensor<?x?x4x16xf32>, tensor<?x?x2x16xf32>, tensor<?x?x2x16xf32>) -> tensor<?x?x4x16xf32>

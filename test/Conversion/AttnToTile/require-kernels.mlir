@@ -2,15 +2,7 @@
 // RUN: heddle-opt %s --split-input-file --attn-to-tile=chip=sm_80 | FileCheck %s
 
 // Without the option they stay for the reference.
-// CHECK-COUNT-6: attn.attention
-
-func.func @pages(%q: tensor<?x?x4x16xf32>, %k: tensor<?x?x2x16xf32>, %n: tensor<?xi32>, %t: tensor<?x?xi32>, %m: tensor<1x1x?x?xi1>) -> tensor<?x?x4x16xf32> {
-  // expected-error @below {{'attn.attention' op with block_table beside a bias or mask has no GPU kernel; expected a score region}}
-  %o = attn.attention %q, %k, %k mask(%m : tensor<1x1x?x?xi1>) kv_len(%n : tensor<?xi32>) block_table(%t : tensor<?x?xi32>)  : (tensor<?x?x4x16xf32>, tensor<?x?x2x16xf32>, tensor<?x?x2x16xf32>) -> tensor<?x?x4x16xf32>
-  return %o : tensor<?x?x4x16xf32>
-}
-
-// -----
+// CHECK-COUNT-5: attn.attention
 
 func.func @packed(%q: tensor<?x?x4x16xf32>, %k: tensor<?x?x2x16xf32>, %n: tensor<?xi32>) -> tensor<?x?x4x16xf32> {
   // expected-error @below {{'attn.attention' op with cu_seqlens_q has no GPU kernel; expected a padded batch with kv_len}}

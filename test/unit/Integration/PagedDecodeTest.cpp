@@ -36,6 +36,13 @@ static const std::vector<AttentionSpec> &specs() {
         spec.rule.left = 20;
         spec.rule.globalKeys = 4;
         list.push_back(spec);
+        spec.bias = {true, true, true, true};
+        spec.mask = {false, false, true, true};
+        list.push_back(spec);
+        spec.bias = {false, true, false, true};
+        spec.mask = std::nullopt;
+        spec.block = {};
+        list.push_back(spec);
       }
     return list;
   }();
@@ -64,6 +71,21 @@ public:
 
 HEDDLE_TEST_EACH_WAY(PagedDecode, cpuWays);
 
+/// Scores with a column for each slot of pages; those that no key has are NaN, or visible.
+static Array ofSlots(const Array &scores, int64_t slots) {
+  std::vector<int64_t> shape = scores.shape();
+  int64_t keys = shape[3];
+  shape[3] = slots;
+  Array all =
+      Array::constant(scores.type(), shape, scores.type() == DType::Bool ? 1.0 : std::nan(""));
+  for (int64_t i = 0; i < all.count(); ++i) {
+    std::vector<int64_t> at = all.indexOf(i);
+    if (at[3] < keys)
+      all.set(at, scores.get(at[0], at[1], at[2], at[3]));
+  }
+  return all;
+}
+
 TEST_P(PagedDecode, AnyPageSizeEqualsContiguous) {
   const int64_t sequences = int64_t(lengths.size());
   for (auto [n, spec] : llvm::enumerate(specs()))
@@ -87,6 +109,12 @@ TEST_P(PagedDecode, AnyPageSizeEqualsContiguous) {
       outputs.output = Array(spec.type, inputs.query.shape());
       outputs.lse = Array(DType::F32, {sequences, 4, spec.queries});
       std::vector<Array *> arguments{&inputs.query, &pages.key, &pages.value};
+      Array bias, mask;
+      int64_t slots = pages.table.shape()[1] * pageSize;
+      if (spec.bias)
+        arguments.push_back(&(bias = ofSlots(inputs.bias, slots)));
+      if (spec.mask)
+        arguments.push_back(&(mask = ofSlots(inputs.mask, slots)));
       if (spec.sinks)
         arguments.push_back(&inputs.sinks);
       arguments.insert(arguments.end(),

@@ -30,6 +30,11 @@ public:
         {{{"kv_len", kLengths}, {"block_table", kTable}}, "causal, window = array<i64: 3, 0>"});
     add("paged_rules",
         {{{"sinks", kSinks}, {"kv_len", kLengths}, {"block_table", kTable}}, kRules});
+    add("paged_scores", {{{"bias", "tensor<1x4x?x?xf32>"},
+                          {"mask", "tensor<?x1x1x?xi1>"},
+                          {"kv_len", kLengths},
+                          {"block_table", kTable}},
+                         "causal"});
   }
 };
 
@@ -77,7 +82,40 @@ TEST_P(PagedForms, AnyPageSizeEqualsContiguous) {
       result = call.call(*program, "paged_rules");
       expectForm(result, evaluateAttention(operands, rules()), context + " with rules");
       EXPECT_TRUE(call.callPlain(*program, "paged_rules_plain").sameBits(result.output)) << context;
+
+      // A column for each slot.
+      int64_t slots = pages.table.shape()[1] * pageSize;
+      Array bias = uniform({1, 4, queries, slots}, random);
+      Array mask = Array::filled(DType::Bool, {sequences, 1, 1, slots},
+                                 [&](const auto &) { return double(random.chance(0.7)); });
+      call.operands = {&bias, &mask, &counts, &pages.table};
+      Array biasOfKeys = bias.slice(3, 0, 257), maskOfKeys = mask.slice(3, 0, 257);
+      operands.sinks = nullptr;
+      operands.bias = &biasOfKeys;
+      operands.mask = &maskOfKeys;
+      result = call.call(*program, "paged_scores");
+      expectForm(result, evaluateAttention(operands, causal), context + " with bias and mask");
+      EXPECT_TRUE(call.callPlain(*program, "paged_scores_plain").sameBits(result.output))
+          << context;
     }
+}
+
+TEST_P(PagedForms, ScoresNeedAllSlots) {
+  Random random(6);
+  Array key = uniform({1, 12, 2, 16}, random), value = uniform({1, 12, 2, 16}, random);
+  Pages pages(key, value, {12}, 4, random);
+  int64_t slots = pages.table.shape()[1] * 4;
+  Array counts = integers({12}), mask = Array::constant(DType::Bool, {1, 1, 1, slots}, 1.0);
+  Array bias = uniform({1, 4, 1, slots - 1}, random);
+  FormCall call{uniform({1, 1, 4, 16}, random),
+                pages.key,
+                pages.value,
+                {&bias, &mask, &counts, &pages.table}};
+  Outcome outcome;
+  FormResult result = call.tryCall(*program, "paged_scores", outcome);
+  EXPECT_NE(outcome.status, 0);
+  EXPECT_THAT(outcome.message, HasSubstr("bias"));
+  EXPECT_TRUE(result.output.untouched());
 }
 
 TEST_P(PagedForms, BadPagesAreErrors) {
