@@ -55,7 +55,7 @@ Value DotFormBuilder::loadScalar(Value operand, ArrayRef<Value> indices) {
   return convertFloat(b, memref::LoadOp::create(b, operand, indices), type);
 }
 
-/// The same place of the column that comes next in this one's stead: each is a short stream that hardware is too late for. Of pairs, every
+/// The same place of the column that comes next in this one's stead: each is a short stream that hardware is too late for. Every
 /// second column is enough, which costs less where rhs lies in a cache.
 void DotFormBuilder::prefetch(SmallVector<Value> point, int64_t columns, Value k) {
   Value last = math.sub(space.columns, c1);
@@ -115,7 +115,7 @@ void DotFormBuilder::dotProducts(Value batch, Value column, int64_t columns, Val
     for (auto &point : lhsPoints)
       lhs.push_back(load(c.lhs, c.lhsMap, point, k));
     for (int64_t n = 0; n < columns; ++n) {
-      if (prefetches && n % step.size() == 0)
+      if (prefetches && n % 2 == 0)
         prefetch(rhsPoints[n], columns, k);
       Value rhs = load(c.rhs, c.rhsMap, rhsPoints[n], k);
       for (int64_t r = 0; r < rows; ++r)
