@@ -89,6 +89,8 @@ void buildAttnToLinalgPipeline(OpPassManager &pm, const AttnToLinalgPipelineOpti
   pm.addNestedPass<func::FuncOp>(createAttnToLinalgPass(lowering));
   addCleanup(pm);
   pm.addPass(createInferEntryDimsPass());
+  // Extents of one name have become one value, and checks of all layers the same.
+  pm.addNestedPass<func::FuncOp>(createCSEPass());
   pm.addNestedPass<func::FuncOp>(createConvertElementwiseToLinalgPass());
   pm.addNestedPass<func::FuncOp>(createMoveChecksFirstPass());
   pm.addNestedPass<func::FuncOp>(createFuseElementwisePass());

@@ -195,12 +195,22 @@ private:
   /// Reads each extent from the first argument that has it.
   void unifyExtents() {
     OpBuilder b = OpBuilder::atBlockBegin(&function.getBody().front());
+    // Classes of one name are equal, too: each call is refused otherwise, before the entry runs.
+    llvm::DenseMap<StringAttr, int> classOfName;
+    auto classOf = [&](Value value, int64_t dim) {
+      int classId = classes.find(value, dim);
+      auto name = names.find(classId);
+      // A class with a number is not compared by name.
+      if (classes.constant(classId) || name == names.end())
+        return classId;
+      return classOfName.try_emplace(name->second, classId).first->second;
+    };
     llvm::DenseMap<int, Value> extents;
     SmallVector<tensor::DimOp> reads;
     function.walk([&](tensor::DimOp read) { reads.push_back(read); });
     for (Value argument : function.getArguments())
       for (int64_t dim = 0; dim < rank(argument); ++dim) {
-        int classId = classes.find(argument, dim);
+        int classId = classOf(argument, dim);
         if (extents.contains(classId))
           continue;
         Location loc = argument.getLoc();
@@ -211,7 +221,7 @@ private:
       }
     for (tensor::DimOp read : reads)
       if (std::optional<int64_t> dim = read.getConstantIndex())
-        if (Value extent = extents.lookup(classes.find(read.getSource(), *dim)))
+        if (Value extent = extents.lookup(classOf(read.getSource(), *dim)))
           read.getResult().replaceAllUsesWith(extent);
   }
 

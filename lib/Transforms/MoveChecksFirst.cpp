@@ -88,14 +88,43 @@ private:
   Value low, high, zero, one;
 };
 
+/// Hashes and compares operations by what they do, not by where they are.
+struct SameOperation : llvm::DenseMapInfo<Operation *> {
+  static unsigned getHashValue(const Operation *op) {
+    return OperationEquivalence::computeHash(
+        const_cast<Operation *>(op), OperationEquivalence::directHashValue,
+        OperationEquivalence::ignoreHashValue, OperationEquivalence::IgnoreLocations);
+  }
+  static bool isEqual(const Operation *a, const Operation *b) {
+    if (a == b || a == getEmptyKey() || a == getTombstoneKey() || b == getEmptyKey() ||
+        b == getTombstoneKey())
+      return a == b;
+    return OperationEquivalence::isEquivalentTo(const_cast<Operation *>(a),
+                                                const_cast<Operation *>(b),
+                                                OperationEquivalence::IgnoreLocations);
+  }
+};
+
+/// Layers ask the same of the same values. What the first check lets pass, no later one stops.
+template <typename Check> SmallVector<Check> distinctChecks(func::FuncOp function) {
+  SmallVector<Check> checks;
+  function.walk([&](Check op) { checks.push_back(op); });
+  llvm::DenseSet<Operation *, SameOperation> seen;
+  llvm::erase_if(checks, [&](Check check) {
+    if (seen.insert(check).second)
+      return false;
+    check.erase();
+    return true;
+  });
+  return checks;
+}
+
 struct MoveChecksFirstPass : impl::MoveChecksFirstPassBase<MoveChecksFirstPass> {
   void runOnOperation() override {
     func::FuncOp function = getOperation();
     if (function.isExternal())
       return;
-    SmallVector<attn::RequireRangeOp> ranges;
-    function.walk([&](attn::RequireRangeOp op) { ranges.push_back(op); });
-    for (attn::RequireRangeOp op : ranges) {
+    for (attn::RequireRangeOp op : distinctChecks<attn::RequireRangeOp>(function)) {
       if (!isa<RankedTensorType>(op.getValues().getType())) {
         op.emitOpError("expected a tensor; checks move before bufferization");
         return signalPassFailure();
@@ -103,8 +132,7 @@ struct MoveChecksFirstPass : impl::MoveChecksFirstPassBase<MoveChecksFirstPass> 
       RangeCheckExpander(op).run();
     }
 
-    SmallVector<attn::RequireOp> checks;
-    function.walk([&](attn::RequireOp op) { checks.push_back(op); });
+    SmallVector<attn::RequireOp> checks = distinctChecks<attn::RequireOp>(function);
     Block &body = function.getBody().front();
     // What has been moved so far ends before this op.
     Operation *firstOther = nullptr;

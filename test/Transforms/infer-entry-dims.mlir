@@ -123,3 +123,20 @@ func.func @required(%x: tensor<?x?xf32>, %y: tensor<?xf32>) -> tensor<?xf32> {
   attn.require %four, "{0}" (%columns : index)
   return %y : tensor<?xf32>
 }
+
+// -----
+
+// Dimensions of one name have one extent, for callers and for the code: no op ties these caches. One with a number is not compared.
+// CHECK-LABEL: func.func @caches
+// CHECK-SAME: (%[[A:.*]]: tensor<?x4xf32> {heddle.dims = ["C", 4], heddle.name = "a"}, %[[B:[a-z0-9]+]]:
+// CHECK: %[[C:.*]] = tensor.dim %[[A]]
+// CHECK: attn.require %{{.*}}, "{0} and {1}"(%[[C]], %[[C]] : index, index)
+func.func @caches(%a: tensor<?x4xf32> {heddle.name = "a", heddle.dims = ["C", ""]}, %b: tensor<?x4xf32> {heddle.name = "b", heddle.dims = ["C", ""]},
+                  %c: tensor<8xf32> {heddle.name = "c", heddle.dims = ["C"]}) {
+  %c0 = arith.constant 0 : index
+  %rowsA = tensor.dim %a, %c0 : tensor<?x4xf32>
+  %rowsB = tensor.dim %b, %c0 : tensor<?x4xf32>
+  %ok = arith.cmpi ne, %rowsA, %c0 : index
+  attn.require %ok, "{0} and {1}" (%rowsA, %rowsB : index, index)
+  return
+}

@@ -34,6 +34,21 @@ func.func @checks(%x: tensor<?xf32>, %ids: tensor<?x3xi32>, %cache: tensor<?xf32
   return %twice : tensor<?xf32>
 }
 
+// Layers check the same values alike: one check is left, and another one for other values or with another text.
+// CHECK-LABEL: func.func @layers
+// CHECK-COUNT-4: attn.require
+// CHECK-NOT: attn.require
+func.func @layers(%ids: tensor<?xi32>, %ok: i1, %n: index, %m: index) {
+  %c0 = arith.constant 0 : index
+  attn.require_range %ids in [%c0, %n], "start" : tensor<?xi32>
+  attn.require %ok, "{0} rows" (%n : index)
+  attn.require_range %ids in [%c0, %n], "start" : tensor<?xi32>
+  attn.require %ok, "{0} rows" (%n : index)
+  attn.require_range %ids in [%c0, %m], "start" : tensor<?xi32>
+  attn.require %ok, "{0} columns" (%n : index)
+  return
+}
+
 // A check of computed values takes their computation along.
 // CHECK-LABEL: func.func @computed
 // CHECK: %[[SUM:[a-zA-Z0-9_]+]] = linalg.add

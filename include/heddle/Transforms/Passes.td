@@ -32,7 +32,8 @@ def MoveChecksFirstPass : Pass<"move-checks-first", "mlir::func::FuncOp"> {
   let summary = "Move run-time checks, with all that they read, to the function's start";
   let description = [{
     Input: `attn.require` and `attn.require_range` at the top level of a function, on tensors.
-    Output: all checks are `attn.require`, stand first and in their old order, so that a call that fails one has written nothing.
+    Output: all checks are `attn.require`, stand first and in their old order, so that a call that fails one has written nothing. Of equal
+    checks of the same values one is left.
     Range checks become loops that find the first element out of range, so that the message can name it.
   }];
   let dependentDialects = ["mlir::arith::ArithDialect", "mlir::scf::SCFDialect", "mlir::tensor::TensorDialect"];
