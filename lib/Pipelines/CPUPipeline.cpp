@@ -83,6 +83,8 @@ void buildAttnToLinalgPipeline(OpPassManager &pm, const AttnToLinalgPipelineOpti
     pm.addNestedPass<func::FuncOp>(
         createAttnDecomposeLatentPass({/*requireKernels=*/!options.chip.empty()}));
     addTileKernels(pm, options);
+    if (options.chip.empty())
+      pm.addNestedPass<func::FuncOp>(createAttnSelectTopKPass());
   }
   AttnToLinalgPassOptions lowering;
   lowering.accumulate = options.accumulate;

@@ -2,7 +2,7 @@
 //
 // The indexer is one product of all heads, whose rows a reduction weighs.
 //
-// top_k counts, for each element, those that come before it: its place in the
+// top_k, where attn-select-top-k has not taken it, counts, for each element, those that come before it: its place in the
 // order. What is at place t is then found by looking for it:
 //
 //   rank[.., j]    = number of l with s_l > s_j, or s_l = s_j and l < j

@@ -206,4 +206,38 @@ def AttnDecomposeLatentPass : Pass<"attn-decompose-latent"> {
   ];
 }
 
+def AttnSelectTopKPass : Pass<"attn-select-top-k"> {
+  let summary = "Turn top_k into a loop over rows that keep a heap";
+  let description = [{
+    Replaces each `attn.top_k` by an `scf.forall` over its rows, which become tasks. A row's list of k indices is
+    a heap of the best elements so far, and is sorted when all have been seen: n + k log k log n steps for n
+    elements in random order, at most n log k + k log k, where the formula of `attn-to-linalg` takes n (n + k). The
+    indices are the same.
+
+    Input: attn operations on tensors. Output: no `attn.top_k`. For CPUs only: GPUs have no kernel for such loops.
+
+    Example:
+
+    ```mlir
+    %i = attn.top_k %s {k = 8} : tensor<?x?xf32> -> tensor<?x8xi32>
+    ```
+    becomes
+    ```mlir
+    %none = linalg.fill ins(%cm1 : i32) outs(%empty : tensor<?x8xi32>) -> tensor<?x8xi32>
+    %i = scf.forall (%row) in (%rows) shared_outs(%lists = %none) -> (tensor<?x8xi32>) {
+      %heap = tensor.extract_slice %lists[%row, 0] [1, 8] [1, 1] : tensor<?x8xi32> to tensor<8xi32>
+      %best:2 = scf.for %j = %c0 to %n step %c1 iter_args(%h = %heap, %bar = %lowest) -> (tensor<8xi32>, f32) { ... }
+      %sorted = scf.for %t = %c1 to %c8 step %c1 iter_args(%h = %best#0) -> (tensor<8xi32>) { ... }
+      scf.forall.in_parallel {
+        tensor.parallel_insert_slice %sorted into %lists[%row, 0] [1, 8] [1, 1] : tensor<8xi32> into tensor<?x8xi32>
+      }
+    }
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect",
+  ];
+}
+
 #endif // HEDDLE_CONVERSION_ATTN_TO_LINALG_PASSES_TD
