@@ -172,6 +172,8 @@ struct LatentAttention {
   std::optional<RopeConfig> rope; ///< of ropeDim features; none: they are not rotated
   double scale = 0;               ///< 0: 1 / sqrt(nopeDim + ropeDim)
   std::optional<KeyIndexer> indexer;
+  /// Without an indexer: the keys are those that the last layer with one before this has chosen.
+  bool reusesChosenKeys = false;
 };
 
 /// down(act(gate x) * up x), with gate and up as one matrix by rows if fused;

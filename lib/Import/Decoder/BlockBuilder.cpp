@@ -52,6 +52,7 @@ BlockResult heddle::buildBlock(TensorBuilder &tensors, const DecoderConfig &conf
   result.attention = std::visit(
       [&](const auto &mixer) { return buildMixer(parts, mixer, mixed, caches, result.caches); },
       layer.mixer);
+  result.chosenKeys = parts.chosenKeys;
   auto addResidual = [&](Value residual, Value normed, double residualFactor, Value output,
                          double factor) {
     residual = tensors.scale(layer.residualOfNorm ? normed : residual, residualFactor);

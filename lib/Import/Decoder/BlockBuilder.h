@@ -20,6 +20,8 @@ struct CallValues {
   mlir::Value keyMask, tokenMask;
   /// Keys of each sequence including the new ones, [batch] i32.
   mlir::Value keyValueLengths;
+  /// The keys of each query that the last layer with an indexer chose, [batch, seq, k] i32; null before there is one.
+  mlir::Value chosenKeys;
 };
 
 struct BlockResult {
@@ -28,6 +30,8 @@ struct BlockResult {
   mlir::Value attention;
   /// In the order of layerCaches.
   llvm::SmallVector<mlir::Value> caches;
+  /// What the next layers may reuse; null if the layer has no indexer.
+  mlir::Value chosenKeys;
 };
 
 /// Gives the function argument that holds a checkpoint tensor.

@@ -212,6 +212,8 @@ void ModuleBuilder::addDecoderEntry(StringRef symbol, int64_t seq) {
     BlockResult block = buildBlock(tensors, config, layer, call, hidden,
                                    caches(entry, layer, "." + Twine(layer)), weight);
     hidden = block.hiddenStates;
+    if (block.chosenKeys)
+      call.chosenKeys = block.chosenKeys;
     updated.push_back(std::move(block.caches));
   }
   if (onlyLast)

@@ -83,8 +83,11 @@ Value heddle::buildMixer(LayerBuilder &layer, const LatentAttention &latent, Val
     updated.push_back(withoutHead(layer, appended.getUpdatedKeyCache()));
     updated.push_back(withoutHead(layer, appended.getUpdatedValueCache()));
     indices = chooseKeys(layer, indexer, x, queryLatent, updated[1]);
+    layer.chosenKeys = indices;
   } else {
     updated.push_back(appendRows(layer, caches[0], rows));
+    if (latent.reusesChosenKeys)
+      indices = layer.call.chosenKeys;
   }
 
   // Chosen keys are those that the mask leaves.

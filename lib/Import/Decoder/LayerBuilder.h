@@ -44,6 +44,8 @@ public:
   mlir::OpBuilder &builder;
   mlir::Location loc;
   const CallValues &call;
+  /// The keys that this layer has chosen for others, too; null if it has no indexer.
+  mlir::Value chosenKeys;
 
 private:
   std::string prefix;

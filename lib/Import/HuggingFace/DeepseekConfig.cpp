@@ -4,6 +4,8 @@
 #include "LatentParts.h"
 #include "LayerParts.h"
 
+#include <algorithm>
+
 using namespace heddle;
 
 namespace {
@@ -15,6 +17,8 @@ struct DeepseekDefaults {
   /// Heads of the indexer, 0 without one, and whether its pairs are neighbours.
   int64_t indexHeads = 0;
   bool indexInterleaved = false;
+  /// Whether the config may say of each layer if it has an indexer, and if it has experts.
+  bool hasLayerLists = false;
 };
 } // namespace
 
@@ -35,9 +39,6 @@ static KeyIndexer readIndexer(FieldReader &fields, const DecoderConfig &config,
     fields.error("index_head_dim", "is " + std::to_string(indexer.headDim) +
                                        ", less than qk_rope_head_dim (" +
                                        std::to_string(attention.ropeDim) + ")");
-  if (fields.integer("index_topk_freq", 1, kLayerRange) != 1)
-    fields.error("index_topk_freq", "has another value than 1: layers that share the keys of an "
-                                    "earlier one are not supported");
   int64_t hidden = config.hiddenSize;
   indexer.query = {"self_attn.indexer.wq_b", indexer.heads * indexer.headDim,
                    attention.queryDown->out};
@@ -46,6 +47,60 @@ static KeyIndexer readIndexer(FieldReader &fields, const DecoderConfig &config,
   indexer.keyNorm = {"self_attn.indexer.k_norm", indexer.headDim, NormKind::Layer, 1e-6,
                      /*bias=*/true};
   return indexer;
+}
+
+/// A string of F and S.
+static std::optional<std::vector<bool>> readIndexerPattern(FieldReader &fields, int64_t numLayers) {
+  std::optional<std::string> pattern = fields.stringOrNull("index_topk_pattern");
+  if (!pattern)
+    return std::nullopt;
+  if (int64_t(pattern->size()) != numLayers ||
+      pattern->find_first_not_of("FS") != std::string::npos) {
+    fields.error("index_topk_pattern", "is '" + *pattern +
+                                           "', expected a letter F or S for each "
+                                           "of num_hidden_layers (" +
+                                           std::to_string(numLayers) + ")");
+    return std::nullopt;
+  }
+  std::vector<bool> isFull;
+  for (char letter : *pattern)
+    isFull.push_back(letter == 'F');
+  return isFull;
+}
+
+/// Which layers have an indexer of their own. The others attend to the keys that the last one before them chose: transformers'
+/// GlmMoeDsaConfig, where a list goes before a pattern, and that before a distance.
+static std::vector<bool> readIndexerLayers(FieldReader &fields, int64_t numLayers,
+                                           const DeepseekDefaults &defaults) {
+  std::vector<bool> all(static_cast<size_t>(numLayers), true);
+  int64_t distance = fields.integer("index_topk_freq", 1, kLayerRange);
+  if (!defaults.hasLayerLists) {
+    if (distance != 1)
+      fields.error("index_topk_freq", "has another value than 1: layers that share the keys of an "
+                                      "earlier one are supported with glm_moe_dsa only");
+    return all;
+  }
+  int64_t offset = fields.integer("index_skip_topk_offset", 2, {0, kLayerRange.high});
+  // Of layers that predict further tokens.
+  fields.boolean("index_share_for_mtp_iteration", false);
+  const char *source = "indexer_types";
+  std::optional<std::vector<bool>> layers =
+      readLayerList(fields, source, numLayers, "shared", "full");
+  std::optional<std::vector<bool>> pattern = readIndexerPattern(fields, numLayers);
+  if (!layers && pattern) {
+    source = "index_topk_pattern";
+    layers = pattern;
+  }
+  if (!layers) {
+    for (int64_t layer = 0; layer < numLayers; ++layer)
+      all[size_t(layer)] = std::max<int64_t>(layer - offset + 1, 0) % distance == 0;
+    source = "index_skip_topk_offset";
+    layers = all;
+  }
+  if (!layers->front() && !fields.failed())
+    fields.error(source, "gives layer 0 no indexer, and there is no layer before it whose keys it "
+                         "could take");
+  return *layers;
 }
 
 /// Only what the formula in readCorrectedExperts says.
@@ -86,19 +141,29 @@ static DecoderConfig readDeepseekFields(FieldReader &fields, DeepseekDefaults de
   config.finalNorm = makeNorm(config, "norm");
   LatentAttention attention = readLatentAttention(fields, config, defaults.latent);
   readLatentRope(fields, config, attention, defaults.rope);
-  if (defaults.indexHeads)
+  LatentAttention sharing = attention;
+  sharing.reusesChosenKeys = true;
+  std::vector<bool> haveIndexer(static_cast<size_t>(config.numLayers), true);
+  if (defaults.indexHeads) {
     attention.indexer = readIndexer(fields, config, attention, defaults);
+    haveIndexer = readIndexerLayers(fields, config.numLayers, defaults);
+  }
 
   ExpertFeedForward experts = readDeepseekExperts(fields, config, defaults);
   int64_t dense = fields.integer("first_k_dense_replace", 3, {0, kLayerRange.high});
+  std::optional<std::vector<bool>> isDense;
+  if (defaults.hasLayerLists)
+    isDense = readLayerList(fields, "mlp_layer_types", config.numLayers, "sparse", "dense");
   // Layers behind the last one predict further tokens.
   int64_t extra = fields.integer("num_nextn_predict_layers", 1, {0, 64});
   for (int64_t layer = 0; layer < extra; ++layer)
     config.ignoredPrefixes.push_back("model.layers." + std::to_string(config.numLayers + layer) +
                                      ".");
   for (int64_t index = 0; index < config.numLayers; ++index) {
-    LayerConfig layer = makePreNormLayer(config, attention, makeGatedFeedForward(config));
-    if (index >= dense)
+    size_t place = static_cast<size_t>(index);
+    LayerConfig layer = makePreNormLayer(config, haveIndexer[place] ? attention : sharing,
+                                         makeGatedFeedForward(config));
+    if (isDense ? !(*isDense)[place] : index >= dense)
       layer.feedForward = experts;
     config.layers.push_back(std::move(layer));
   }
@@ -146,5 +211,6 @@ DecoderConfig heddle::readGlmMoeDsaConfig(FieldReader &fields) {
   defaults.groups = defaults.topGroups = 1;
   defaults.indexHeads = 32;
   defaults.indexInterleaved = true;
+  defaults.hasLayerLists = true;
   return readDeepseekFields(fields, defaults);
 }

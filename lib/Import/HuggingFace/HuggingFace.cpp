@@ -29,11 +29,18 @@ static bool emitMessages(MLIRContext *context, StringRef configName,
   return !messages.hasErrors();
 }
 
+/// A layer that is to be imported alone.
 static void checkLayer(const DecoderConfig &config, int64_t layer, ImportMessages &messages) {
-  if (layer < 0 || layer >= config.numLayers)
-    messages.error({}, "layer " + std::to_string(layer) +
-                           " does not exist; the model has layers 0 to " +
+  std::string name = "layer " + std::to_string(layer);
+  if (layer < 0 || layer >= config.numLayers) {
+    messages.error({}, name + " does not exist; the model has layers 0 to " +
                            std::to_string(config.numLayers - 1));
+    return;
+  }
+  const auto *latent = std::get_if<LatentAttention>(&config.layer(layer).mixer);
+  if (latent && latent->reusesChosenKeys)
+    messages.error({}, name + " attends to the keys that an earlier layer chooses, so it is no "
+                              "block of its own; import the whole decoder");
 }
 
 static OwningOpRef<ModuleOp> verified(OwningOpRef<ModuleOp> module) {

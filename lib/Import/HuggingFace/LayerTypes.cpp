@@ -1,4 +1,4 @@
-//===- LayerTypes.cpp - which layers see a window -------------------------===//
+//===- LayerTypes.cpp - which layers are of which kind --------------------===//
 
 #include "ModelFamilies.h"
 
@@ -7,29 +7,34 @@
 
 using namespace heddle;
 
-/// Whether each layer is of the kind `special`; nullopt if layer_types is absent, null or wrong.
-static std::optional<std::vector<bool>> readLayerTypes(FieldReader &fields, int64_t numLayers,
+std::optional<std::vector<bool>> heddle::readLayerList(FieldReader &fields, const char *name,
+                                                       int64_t numLayers, std::string_view plain,
                                                        std::string_view special) {
-  std::optional<std::vector<std::string>> types = fields.stringsOrNull("layer_types");
+  std::optional<std::vector<std::string>> types = fields.stringsOrNull(name);
   if (!types)
     return std::nullopt;
   if (types->size() != static_cast<size_t>(numLayers)) {
-    fields.error("layer_types", "has " + std::to_string(types->size()) +
-                                    " entries, expected num_hidden_layers (" +
-                                    std::to_string(numLayers) + ")");
+    fields.error(name, "has " + std::to_string(types->size()) +
+                           " entries, expected num_hidden_layers (" + std::to_string(numLayers) +
+                           ")");
     return std::nullopt;
   }
   std::vector<bool> isSpecial;
   for (size_t i = 0; i < types->size(); ++i) {
     const std::string &type = (*types)[i];
-    if (type != "full_attention" && type != special) {
-      fields.error("layer_types", "has '" + type + "' at index " + std::to_string(i) +
-                                      "; supported are full_attention and " + std::string(special));
+    if (type != plain && type != special) {
+      fields.error(name, "has '" + type + "' at index " + std::to_string(i) + "; supported are " +
+                             std::string(plain) + " and " + std::string(special));
       return std::nullopt;
     }
     isSpecial.push_back(type == special);
   }
   return isSpecial;
+}
+
+static std::optional<std::vector<bool>> readLayerTypes(FieldReader &fields, int64_t numLayers,
+                                                       std::string_view special) {
+  return readLayerList(fields, "layer_types", numLayers, "full_attention", special);
 }
 
 std::vector<int64_t> heddle::readQwenWindows(FieldReader &fields, const DecoderConfig &config) {

@@ -79,6 +79,12 @@ LayerRopes readLayerRopes(FieldReader &fields, const DecoderConfig &config, doub
 /// Qwen2 and Qwen3 (LayerTypes.cpp): keys that each layer sees, 0 for all.
 std::vector<int64_t> readQwenWindows(FieldReader &fields, const DecoderConfig &config);
 
+/// A list of strings with one for each layer, `plain` or `special`: which are special. Nullopt if the field is absent, null or wrong
+/// (LayerTypes.cpp).
+std::optional<std::vector<bool>> readLayerList(FieldReader &fields, const char *name,
+                                               int64_t numLayers, std::string_view plain,
+                                               std::string_view special);
+
 /// For architectures whose layers are all of one kind: layer_types, if given,
 /// must say whether they slide (LayerTypes.cpp).
 void checkUniformLayerTypes(FieldReader &fields, const DecoderConfig &config, bool slides);

@@ -8,6 +8,7 @@
 
 #include "TinyCheckpoint.h"
 
+#include "heddle/Dialect/Attn/Attn.h"
 #include "heddle/TensorIO/BlockScales.h"
 #include "heddle/TensorIO/StoredWeight.h"
 
@@ -57,6 +58,9 @@ static const Family kFamilies[] = {
     {"glm_moe_dsa", LATENT EXPERTS SMALL
      R"("model_type": "glm_moe_dsa", "q_lora_rank": 12, "index_n_heads": 2,
         "index_head_dim": 8, "index_topk": 3)"},
+    {"glm_moe_dsa_shared", LATENT EXPERTS SMALL
+     R"("model_type": "glm_moe_dsa", "q_lora_rank": 12, "index_n_heads": 2,
+        "index_head_dim": 8, "index_topk": 3, "indexer_types": ["full", "shared"])"},
     {"gpt2", R"("model_type": "gpt2", "vocab_size": 31, "n_embd": 32, "n_layer": 2, "n_head": 4,
                 "n_positions": 16)"},
     {"gpt_neox", SMALL R"("model_type": "gpt_neox")"},
@@ -152,6 +156,30 @@ TEST_P(DecoderRun, PaddingOnTheLeftChangesNothing) {
     EXPECT_LE(relativeError(rowsOf(both, 0, 0, 1), rowsOf(alone, 0, 0, 1)), 1e-5)
         << "step " << step;
   }
+}
+
+/// Both layers of an entry attend to the keys that the first one chose; the second is no block of its own.
+TEST(SharedIndexer, LaterLayersTakeTheKeysOfAnEarlierOne) {
+  TinyCheckpoint checkpoint("shared-indexer", LATENT EXPERTS SMALL
+                            R"("model_type": "glm_moe_dsa", "q_lora_rank": 12, "index_n_heads": 2,
+                               "index_topk": 3, "index_topk_pattern": "FS")");
+  mlir::MLIRContext context;
+  std::string text;
+  mlir::ScopedDiagnosticHandler handler(
+      &context, [&](mlir::Diagnostic &diagnostic) { text += diagnostic.str(); });
+  mlir::OwningOpRef<mlir::ModuleOp> module = importHuggingFace(&context, checkpoint.folder());
+  ASSERT_TRUE(module) << text;
+  std::vector<mlir::Value> chosen, used;
+  module->walk([&](attn::TopKOp op) { chosen.push_back(op.getIndices()); });
+  module->walk([&](attn::LatentAttentionOp op) { used.push_back(op.getIndices()); });
+  ASSERT_EQ(chosen.size(), 2u) << "one for each entry";
+  EXPECT_THAT(used, testing::ElementsAre(chosen[0], chosen[0], chosen[1], chosen[1]));
+
+  HuggingFaceImportOptions second;
+  second.layer = 1;
+  EXPECT_FALSE(importHuggingFace(&context, checkpoint.folder(), second));
+  EXPECT_THAT(text, testing::HasSubstr("layer 1 attends to the keys that an earlier layer chooses, "
+                                       "so it is no block of its own; import the whole decoder"));
 }
 
 /// fp8 weights in blocks of 6 x 20, of which the last are partial, run like the numbers that they

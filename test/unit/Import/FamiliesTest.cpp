@@ -171,7 +171,58 @@ TEST(Families, Indexers) {
   EXPECT_EQ(latent.scale, 1.0 / 16);
   EXPECT_EQ(latent.rope->theta, 1e6);
   EXPECT_EQ(latent.latentNorm.eps, 1e-6) << "not rms_norm_eps";
-  EXPECT_THAT(error("glm_moe_dsa", R"("index_topk_freq": 4)"), HasSubstr("'index_topk_freq'"));
+}
+
+/// "F" for each layer with an indexer of its own, "S" for each that takes the keys of one before it.
+static std::string indexers(const DecoderConfig &config) {
+  std::string text;
+  for (const LayerConfig &layer : config.layers) {
+    const auto &latent = std::get<LatentAttention>(layer.mixer);
+    EXPECT_NE(latent.indexer.has_value(), latent.reusesChosenKeys);
+    text += latent.indexer ? "F" : "S";
+  }
+  return text;
+}
+
+TEST(Families, SharedIndexers) {
+  EXPECT_EQ(indexers(config("glm_moe_dsa")), std::string(78, 'F'));
+  // GLM-5.2: layers 0, 1 and 2, then every fourth.
+  DecoderConfig glm = config("glm_moe_dsa", R"("index_topk_freq": 4, "index_skip_topk_offset": 3,
+             "index_topk_pattern": null, "index_share_for_mtp_iteration": true)");
+  std::string schedule = indexers(glm);
+  EXPECT_EQ(schedule.substr(0, 12), "FFFSSSFSSSFS");
+  EXPECT_EQ(std::count(schedule.begin(), schedule.end(), 'F'), 21);
+  EXPECT_THAT(names(blockDemands(glm, 2)), Contains("model.layers.2.self_attn.indexer.wk.weight"));
+  EXPECT_THAT(names(blockDemands(glm, 3)), Not(Contains(HasSubstr("indexer"))));
+  EXPECT_EQ(layerCaches(glm.layer(2)).size(), 2u);
+  EXPECT_EQ(layerCaches(glm.layer(3)).size(), 1u);
+  // A list goes before a pattern, and that before a distance.
+  auto five = [](const std::string &fields) {
+    return R"("num_hidden_layers": 5, "index_topk_freq": 3)" +
+           (fields.empty() ? "" : ", " + fields);
+  };
+  EXPECT_EQ(indexers(config("glm_moe_dsa", five(""))), "FFSSF");
+  EXPECT_EQ(indexers(config("glm_moe_dsa", five(R"("index_topk_pattern": "FSSFS")"))), "FSSFS");
+  const std::string list = R"("indexer_types": ["full", "shared", "full", "shared", "shared"])";
+  EXPECT_EQ(indexers(config("glm_moe_dsa", five(list + R"(, "index_topk_pattern": "FSSFS")"))),
+            "FSFSS");
+  EXPECT_THAT(error("glm_moe_dsa", five(R"("index_topk_pattern": "SFFFF")")),
+              HasSubstr("'index_topk_pattern' gives layer 0 no indexer"));
+  EXPECT_THAT(error("glm_moe_dsa", five(R"("index_topk_pattern": "FSX")")),
+              HasSubstr("'index_topk_pattern' is 'FSX', expected a letter F or S for each of "
+                        "num_hidden_layers (5)"));
+  EXPECT_THAT(error("glm_moe_dsa", five(R"("indexer_types": ["full"])")),
+              HasSubstr("'indexer_types' has 1 entries, expected num_hidden_layers (5)"));
+  EXPECT_THAT(error("glm_moe_dsa", five(R"("index_skip_topk_offset": 0)")),
+              HasSubstr("'index_skip_topk_offset' gives layer 0 no indexer"));
+  EXPECT_THAT(error("deepseek_v32", R"("index_topk_freq": 4)"), HasSubstr("'index_topk_freq'"));
+  // Dense layers, too, may be listed.
+  DecoderConfig listed =
+      config("glm_moe_dsa",
+             five(R"("mlp_layer_types": ["dense", "sparse", "dense", "sparse", "sparse"])"));
+  for (int64_t layer : {0, 1, 2, 3, 4})
+    EXPECT_EQ(std::holds_alternative<DenseFeedForward>(listed.layer(layer).feedForward),
+              layer == 0 || layer == 2);
 }
 
 TEST(Families, Hybrids) {
