@@ -101,6 +101,7 @@ void buildAttnToLinalgPipeline(OpPassManager &pm, const AttnToLinalgPipelineOpti
 
 void buildLinalgToKernelsPipeline(OpPassManager &pm,
                                   const LinalgToKernelsPipelineOptions &options) {
+  pm.addPass(createGuardIntegerDivisionPass());
   pm.addPass(createEntryToBuffersPass());
   pm.addNestedPass<func::FuncOp>(createSplitEmptyTensorsPass());
   pm.addPass(bufferization::createEmptyTensorEliminationPass());

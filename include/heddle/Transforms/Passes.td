@@ -136,6 +136,31 @@ def OutlineKernelsPass : Pass<"outline-kernels", "mlir::ModuleOp"> {
   let dependentDialects = ["mlir::linalg::LinalgDialect", "mlir::LLVM::LLVMDialect"];
 }
 
+def GuardIntegerDivisionPass : Pass<"guard-integer-division", "mlir::ModuleOp"> {
+  let summary = "Keep divisions of integers from ending the process";
+  let description = [{
+    A division by 0, and that of the least number by -1, is a signal on a CPU, and also where it stands in the padding of a tile. Output:
+    the divisor is 1 then, so that x / 0 is x and x mod 0 is 0. Divisions by other constants stay, as do those of scalars of type index
+    outside of linalg ops, which compute extents and addresses. Named linalg ops that divide become linalg.generic.
+
+    Before:
+
+    ```mlir
+    %q = arith.divui %x, %y : i32
+    ```
+
+    After:
+
+    ```mlir
+    %traps = arith.cmpi eq, %y, %c0 : i32
+    %divisor = arith.select %traps, %c1, %y : i32
+    %q = arith.divui %x, %divisor : i32
+    ```
+  }];
+  let statistics = [Statistic<"numGuarded", "guarded", "Number of divisions guarded">];
+  let dependentDialects = ["mlir::arith::ArithDialect", "mlir::linalg::LinalgDialect"];
+}
+
 def HoistKernelBuffersPass : Pass<"hoist-kernel-buffers", "mlir::ModuleOp"> {
   let summary = "Move the scratch buffers of kernels to their callers";
   let description = [{
