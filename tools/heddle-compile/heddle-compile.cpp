@@ -244,6 +244,10 @@ static int checkKernelOptions() {
     return usageError(
         llvm::Twine("a GPU has tile kernels alone; leave out ") +
         (accumulate == heddle::AccumulateType::F64 ? "--accumulate=f64" : "--kernels=reference"));
+  if (!hasCPU && !variants.empty())
+    return usageError("--cpu-variants goes with --target=cpu");
+  if (!cudaTools.empty() && cudaTools != "none" && !llvm::sys::fs::is_directory(cudaTools))
+    return usageError("--cuda-tools takes a folder or none, but there is no folder " + cudaTools);
   return 0;
 }
 

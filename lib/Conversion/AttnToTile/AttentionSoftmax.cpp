@@ -109,11 +109,12 @@ struct SinkTerms {
 
 /// 1 / (l + 2^(sink - m)), and 0 for rows that see no key. A sink of +inf takes all weight.
 static Tile inverseDenominator(const RunningSoftmax &after, const std::optional<SinkTerms> &terms) {
-  Tile l = after.sum, m = after.maximum;
+  Tile l = after.sum;
   if (!terms)
     return select(equal(l, 0.0), l.constant(0.0), 1.0 / l);
   Tile inverse = terms->decay / terms->denominator;
-  Tile none = select(equal(m, noMaximum), l.constant(0.0), inverse);
+  // The maximum of scores that are all NaN is not found, either; their sum is NaN.
+  Tile none = select(equal(l, 0.0), l.constant(0.0), inverse);
   return select(equal(terms->sink, infinity), l.constant(0.0), none);
 }
 

@@ -101,12 +101,14 @@ func.func @statistics(%q: tensor<?x?x2x16xf32>, %sinks: tensor<2xf32>) -> (tenso
 // CHECK: %[[FALL:.*]] = arith.subf %[[SINK]], %[[LARGER]]
 // CHECK: %[[WEIGHT:.*]] = math.exp2 %[[FALL]]
 // CHECK: %[[DEN:.*]] = arith.addf %{{.*}}, %[[WEIGHT]]
-// CHECK: %[[IS_NONE:.*]] = arith.cmpf oeq, %[[EDGES]]#1, %[[NONE]]
+// CHECK: %[[IS_EMPTY:.*]] = arith.cmpf oeq, %[[EDGES]]#2, %[[ZERO]]
+// CHECK: arith.select %[[IS_EMPTY]], %[[ZERO]], %{{.*}}
 // CHECK: tile.store %{{.*}} : tensor<64x16xf32>
 // CHECK: %[[LOG:.*]] = math.log %[[EDGES]]#2
 // CHECK: %[[LSE:.*]] = math.fma %[[EDGES]]#1, %[[LN2]], %[[LOG]]
 // CHECK: tile.store %[[LSE]]
 // CHECK: %[[MAX:.*]] = arith.mulf %[[EDGES]]#1, %[[LN2]]
+// CHECK: %[[IS_NONE:.*]] = arith.cmpf oeq, %[[EDGES]]#1, %[[NONE]]
 // CHECK: %[[RESULT:.*]] = arith.select %[[IS_NONE]], %[[LEAST]], %[[MAX]]
 // CHECK: tile.store %[[RESULT]]
 // CHECK: %[[SHARE:.*]] = arith.divf %[[WEIGHT]], %[[DEN]]

@@ -30,6 +30,17 @@
 // REDEFINE: %{module} = %t/m.so --target=sim-sm_80
 // RUN: %{is}
 
+// A query of NaN: all of its masses are, beside a sink, too.
+// REDEFINE: %{entry} = nan_query
+// REDEFINE: %{expected} = ones
+// REDEFINE: %{module} = %t/reference.so
+// RUN: %{is}
+// REDEFINE: %{module} = %t/m.so --target=cpu
+// RUN: %{is}
+// REDEFINE: %{module} = %t/m.so --target=sim-sm_80
+// RUN: %{is}
+// REDEFINE: %{expected} = zeros
+
 // A score below the range of f32 is -inf, and its key has no weight. With tf32x3 that holds up to 2^139: past it the parts of the product
 // are infinite with both signs.
 // REDEFINE: %{entry} = overflow
@@ -95,6 +106,26 @@ func.func @hidden_value(%q: !q) -> (!q {heddle.name = "nan"}) {
   %mask = func.call @mask_of(%q) : (!q) -> tensor<1x1x1x70xi1>
   %o = attn.attention %q, %q, %v mask(%mask : tensor<1x1x1x70xi1>) : (!q, !q, !q) -> !q
   %r = func.call @where_nan(%o) : (!q) -> !q
+  return %r : !q
+}
+
+#row = affine_map<(b, l, h, d) -> (b, h, l)>
+
+func.func @nan_query(%q: !q, %k: !q) -> (!q {heddle.name = "nan"}) {
+  %nan = arith.constant 0x7FC00000 : f32
+  %e = tensor.empty() : !q
+  %nans = linalg.fill ins(%nan : f32) outs(%e : !q) -> !q
+  %sinks = arith.constant dense<1.0> : tensor<2xf32>
+  %o, %sink, %first = attn.attention %nans, %k, %k sinks(%sinks : tensor<2xf32>) {return_sink_mass, return_first_key_mass}
+      : (!q, !q, !q) -> (!q, tensor<1x2x70xf32>, tensor<1x2x70xf32>)
+  %masses = linalg.generic {indexing_maps = [#row, #row, #all], iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+      ins(%sink, %first : tensor<1x2x70xf32>, tensor<1x2x70xf32>) outs(%e : !q) {
+  ^bb0(%a: f32, %b: f32, %old: f32):
+    // NaN if both are.
+    %m = arith.maxnumf %a, %b : f32
+    linalg.yield %m : f32
+  } -> !q
+  %r = func.call @where_nan(%masses) : (!q) -> !q
   return %r : !q
 }
 
