@@ -1,8 +1,11 @@
 //===- CopyLayouts.cpp - who copies what from global memory ---------------===//
 
 #include "heddle/Layout/CopyLayouts.h"
+#include "LayoutParts.h"
+#include "heddle/Layout/BankConflicts.h"
 #include "heddle/Layout/LayoutQueries.h"
 #include <algorithm>
+#include <set>
 
 namespace heddle::layout {
 
@@ -34,6 +37,44 @@ std::optional<Layout> blockedLayout(int64_t rows, int64_t columns, int64_t vecto
          Layout::broadcast(Dim::Warp, warps / (warpsDown * warpsAlong)) *
          Layout::identity(Dim::Register, Dim::Coord0, rows / (lanesDown * warpsDown)) *
          Layout::identity(Dim::Register, Dim::Coord1, columns / (vector * lanesAlong * warpsAlong));
+}
+
+/// Rows that the registers of a thread count.
+static size_t rowsOfThread(const Layout &layout) {
+  std::set<int64_t> rows;
+  layout.restrictInputs({Dim::Register}).forEach([&](const Point &, const Point &element) {
+    rows.insert(valueOf(element, Dim::Coord0));
+  });
+  return rows.size();
+}
+
+/// Two lane bits change places.
+static Layout withLanesExchanged(const Layout &layout, int64_t a, int64_t b) {
+  LayoutParts parts = LayoutParts::of(layout);
+  for (LayoutParts::Bit &bit : parts.bits)
+    if (bit.in.dim == Dim::Lane && (bit.in.weight == a || bit.in.weight == b))
+      bit.in.weight = a + b - bit.in.weight;
+  return parts.assemble();
+}
+
+std::optional<Layout> copyLayout(int64_t rows, int64_t columns, int64_t vector, int64_t warps,
+                                 const Layout &shared, int elementBits, std::string *why) {
+  constexpr int64_t lineBits = 128 * 8, widestBits = 16 * 8;
+  int64_t lanes = std::clamp<int64_t>(lineBits / (vector * elementBits), 1, 32);
+  std::optional<Layout> lines = blockedLayout(rows, columns, vector, warps, why, lanes);
+  if (!lines || vector * elementBits != widestBits)
+    return lines;
+  std::optional<Layout> halves = blockedLayout(rows, columns, vector, warps, nullptr, lanes / 2);
+  if (!halves || rowsOfThread(*halves) >= rowsOfThread(*lines))
+    return lines;
+  for (int64_t lane = lanes / 2; lane < 32; lane *= 2) {
+    Layout copy = withLanesExchanged(*halves, lanes / 2, lane);
+    std::optional<AccessCost> cost = transferCost(copy.restrictInputs({Dim::Register, Dim::Lane}),
+                                                  shared, elementBits, widestBits / 8);
+    if (cost && cost->conflicts == 0)
+      return copy;
+  }
+  return lines;
 }
 
 std::optional<int> asyncCopyBytes(const Layout &registers, const Layout &shared, int elementBits) {

@@ -15,6 +15,12 @@ namespace heddle::layout {
 std::optional<Layout> blockedLayout(int64_t rows, int64_t columns, int64_t vector, int64_t warps,
                                     std::string *why = nullptr, int64_t mostLanes = 32);
 
+/// A blockedLayout for copies of a row-major tile to `shared`: lanes that share a row take 128 bytes of it. Each row of a thread is a
+/// pointer of 64 bits to compute; so where vectors have 16 bytes and threads then have fewer rows, lanes take 64 bytes, whole sectors,
+/// and each thread two vectors of its row. Lanes go down the rows in an order without bank conflicts in `shared`, else it stays at 128.
+std::optional<Layout> copyLayout(int64_t rows, int64_t columns, int64_t vector, int64_t warps,
+                                 const Layout &shared, int elementBits, std::string *why = nullptr);
+
 /// The largest size (16, 8 or 4 bytes) of cp.async that can move a tile between row-major global
 /// memory and `shared` when the threads divide it as `registers` says; nothing if none can. Only 16
 /// bytes can bypass L1 (.cg).

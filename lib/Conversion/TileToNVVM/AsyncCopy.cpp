@@ -3,8 +3,9 @@
 // The threads of the CTA divide a tile into chunks of up to 16 bytes that are contiguous in both memories. With rows along the
 // contiguous dimension of the view:
 //
-// 1. Eight lanes take 128 bytes of a row, a warp four rows, and the warps further rows: that is one pass. Global memory is read in
-//    whole lines, and the eight chunks of a row lie in different banks. Wider rows are further chunks of the same pass.
+// 1. Four lanes take 64 bytes of a row, a warp eight rows, and the warps further rows: that is one pass. Global memory is read in
+//    whole sectors, and eight chunks that are stored together lie in different banks. Wider rows are further chunks of the same pass,
+//    at constant distances: only a thread's rows need pointers. Where that saves no row, eight lanes take 128 bytes (layout::copyLayout).
 // 2. A thread's rows are one pass apart, and its pointer walks through them. If a loop goes on to the next tile of rows, the pointer
 //    stands there after the last pass (tile-walk-pointers). Where a loop goes towards smaller rows, so do the passes.
 // 3. Rows outside of the view are copied with a source size of 0: zeros, and nothing is read. A chunk that the end of its row cuts
@@ -80,14 +81,18 @@ private:
 
 /// Registers count the elements of a chunk, then passes, then the chunks of a pass.
 Layout TileCopy::layoutOf(int64_t chunkElements) const {
-  int64_t lanes = std::max<int64_t>(1, 128 / (chunkElements * elementBytes));
-  Layout copy = *layout::blockedLayout(extent(across), extent(along), chunkElements, lowering.warps,
-                                       nullptr, std::min<int64_t>(lanes, 32));
-  if (along == 1)
-    return copy;
+  // The tile with rows along the contiguous dimension.
+  std::vector<std::pair<Dim, Dim>> names;
   if (across < 0)
-    return copy.renameOutputs({{Dim::Coord1, Dim::Coord0}});
-  return copy.renameOutputs({{Dim::Coord0, Dim::Coord1}, {Dim::Coord1, Dim::Coord0}});
+    names = {{Dim::Coord0, Dim::Coord1}};
+  else if (along == 0)
+    names = {{Dim::Coord0, Dim::Coord1}, {Dim::Coord1, Dim::Coord0}};
+  Layout shared = buffer.type.getLayout().getLayout().renameOutputs(names);
+  Layout copy = *layout::copyLayout(extent(across), extent(along), chunkElements, lowering.warps,
+                                    shared, 8 * elementBytes);
+  for (auto &[from, to] : names)
+    std::swap(from, to);
+  return copy.renameOutputs(names);
 }
 
 /// The elements of one cp.async; 0 if they have less than 4 bytes.
@@ -233,7 +238,8 @@ LogicalResult TileCopy::lower() {
 
 void TileCopy::copyRow(int64_t pass, Value pointer, Value isInside) {
   int64_t width = std::max<int64_t>(chunk, 1);
-  for (int64_t part = 0; part < chunksPerPass; ++part) {
+  // The first chunk comes last: then the pointer that a loop carries is the row's, and ptxas moves fewer registers.
+  for (int64_t part = chunksPerPass - 1; part >= 0; --part) {
     Value source =
         lowering.advance(pointer, math.mul(view.strides[along], part * columnStep), elementBytes);
     copyChunk(width * (pass + passes * part), source, isInside, part * columnStep);

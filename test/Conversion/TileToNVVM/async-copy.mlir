@@ -1,19 +1,24 @@
 // RUN: heddle-opt %s --convert-tile-to-nvvm --canonicalize --cse --split-input-file | FileCheck %s
 
-#shared = #tile.layout<32x64, offset = [(0, 1), (0, 2), (0, 4), (0, 8), (0, 16), (0, 32), (1, 8), (2, 16), (4, 32), (8, 0), (16, 0)]>
+#shared = #tile.layout<64x64, offset = [(0, 1), (0, 2), (0, 4), (0, 8), (0, 16), (0, 32), (1, 8), (2, 16), (4, 32), (8, 0), (16, 0), (32, 0)]>
 !view = !tile.view<?x64xf16>
-!buffer = !tile_nv.buffer<32x64xf16, #shared>
+!buffer = !tile_nv.buffer<64x64xf16, #shared>
 
-// Eight lanes a row, sixteen rows a pass: two chunks a thread, one pass apart, without a size where no row can be outside.
+// Four lanes a row, 32 rows a pass: a thread has two rows, one pass apart, and of each two chunks 64 bytes apart, the last one first. There is
+// no size where no row can be outside.
 // CHECK-LABEL: llvm.func @copy
 // CHECK: %[[TID:.*]] = nvvm.read.ptx.sreg.tid.x
 // CHECK-NOT: arith.select
-// CHECK: nvvm.cp.async.shared.global %{{.*}}, %[[P:.*]], 16, cache = cg :
+// CHECK: %[[P1:.*]] = llvm.getelementptr %[[P:.*]][64] : (!llvm.ptr<1>) -> !llvm.ptr<1>, i8
+// CHECK: nvvm.cp.async.shared.global %{{.*}}, %[[P1]], 16, cache = cg :
+// CHECK: nvvm.cp.async.shared.global %{{.*}}, %[[P]], 16, cache = cg :
 // CHECK: %[[Q:.*]] = llvm.getelementptr %[[P]][%{{.*}}] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i8
+// CHECK: %[[Q1:.*]] = llvm.getelementptr %[[Q]][64] : (!llvm.ptr<1>) -> !llvm.ptr<1>, i8
+// CHECK: nvvm.cp.async.shared.global %{{.*}}, %[[Q1]], 16, cache = cg :
 // CHECK: nvvm.cp.async.shared.global %{{.*}}, %[[Q]], 16, cache = cg :
 // CHECK: nvvm.cp.async.commit.group
 // CHECK: nvvm.cp.async.wait.group 0
-tile.kernel @copy(%x: memref<?x64xf16, strided<[?, 1]>>, %i: index) config <block = [32], warps = 4> {
+tile.kernel @copy(%x: memref<?x64xf16, strided<[?, 1]>>, %i: index) config <block = [64], warps = 4> {
   %c0 = arith.constant 0 : index
   %view = tile.view %x[:, :] : memref<?x64xf16, strided<[?, 1]>> -> !view
   %to = tile_nv.alloc offset 0 : !buffer
@@ -25,25 +30,25 @@ tile.kernel @copy(%x: memref<?x64xf16, strided<[?, 1]>>, %i: index) config <bloc
 
 // -----
 
-#shared = #tile.layout<32x64, offset = [(0, 1), (0, 2), (0, 4), (0, 8), (0, 16), (0, 32), (1, 8), (2, 16), (4, 32), (8, 0), (16, 0)]>
+#shared = #tile.layout<64x64, offset = [(0, 1), (0, 2), (0, 4), (0, 8), (0, 16), (0, 32), (1, 8), (2, 16), (4, 32), (8, 0), (16, 0), (32, 0)]>
 
 // The first row is at least 0, so one subtraction serves all passes. Columns past 60 cut no chunk: 60 = 7 * 8 + 4 does.
 // CHECK-LABEL: llvm.func @rows
 // CHECK: %[[LEFT:.*]] = arith.subi
 // CHECK: %[[IN:.*]] = arith.cmpi sgt, %[[LEFT]], %c0_i32
 // CHECK: %[[SIZE:.*]] = arith.select %[[IN]], %c16_i32, %c0_i32
-// CHECK: nvvm.cp.async.shared.global %{{.*}}, %{{.*}}, 16, cache = cg, %[[SIZE]]
-// CHECK: %[[IN1:.*]] = arith.cmpi sgt, %[[LEFT]], %c16_i32
+// CHECK-COUNT-2: nvvm.cp.async.shared.global %{{.*}}, %{{.*}}, 16, cache = cg, %[[SIZE]]
+// CHECK: %[[IN1:.*]] = arith.cmpi sgt, %[[LEFT]], %c32_i32
 // CHECK: %[[SIZE1:.*]] = arith.select %[[IN1]], %c16_i32, %c0_i32
-// CHECK: nvvm.cp.async.shared.global %{{.*}}, %{{.*}}, 16, cache = cg, %[[SIZE1]]
-tile.kernel @rows(%x: memref<?x64xf16, strided<[?, 1]>>) config <block = [32], warps = 4> {
+// CHECK-COUNT-2: nvvm.cp.async.shared.global %{{.*}}, %{{.*}}, 16, cache = cg, %[[SIZE1]]
+tile.kernel @rows(%x: memref<?x64xf16, strided<[?, 1]>>) config <block = [64], warps = 4> {
   %c0 = arith.constant 0 : index
-  %c32 = arith.constant 32 : index
+  %c64 = arith.constant 64 : index
   %block = tile.program_id x
-  %i = arith.muli %block, %c32 : index
+  %i = arith.muli %block, %c64 : index
   %view = tile.view %x[:, :] : memref<?x64xf16, strided<[?, 1]>> -> !tile.view<?x64xf16>
-  %to = tile_nv.alloc offset 0 : !tile_nv.buffer<32x64xf16, #shared>
-  tile_nv.copy_async %view[%i, %c0] to %to bounded : !tile.view<?x64xf16>, !tile_nv.buffer<32x64xf16, #shared>
+  %to = tile_nv.alloc offset 0 : !tile_nv.buffer<64x64xf16, #shared>
+  tile_nv.copy_async %view[%i, %c0] to %to bounded : !tile.view<?x64xf16>, !tile_nv.buffer<64x64xf16, #shared>
   tile.return
 }
 
@@ -67,17 +72,17 @@ tile.kernel @columns(%x: memref<32x60xf16>) config <block = [32], warps = 4> {
 
 // -----
 
-#shared = #tile.layout<32x64, offset = [(0, 1), (0, 2), (0, 4), (0, 8), (0, 16), (0, 32), (1, 8), (2, 16), (4, 32), (8, 0), (16, 0)]>
+#shared = #tile.layout<64x64, offset = [(0, 1), (0, 2), (0, 4), (0, 8), (0, 16), (0, 32), (1, 8), (2, 16), (4, 32), (8, 0), (16, 0), (32, 0)]>
 
 // Rows of a table are looked up in each pass; a negative entry is a row outside.
 // CHECK-LABEL: llvm.func @table
 // CHECK-COUNT-2: llvm.load %{{.*}} : !llvm.ptr<1> -> i32
 // CHECK: nvvm.cp.async.shared.global
-tile.kernel @table(%x: memref<?x64xf16, strided<[?, 1]>>, %t: memref<?xi32>, %i: index) config <block = [32], warps = 4> {
+tile.kernel @table(%x: memref<?x64xf16, strided<[?, 1]>>, %t: memref<?xi32>, %i: index) config <block = [64], warps = 4> {
   %c0 = arith.constant 0 : index
   %view = tile.gather_view %x[table %t, :] : memref<?x64xf16, strided<[?, 1]>>, memref<?xi32> -> !tile.view<?x64xf16>
-  %to = tile_nv.alloc offset 0 : !tile_nv.buffer<32x64xf16, #shared>
-  tile_nv.copy_async %view[%i, %c0] to %to bounded : !tile.view<?x64xf16>, !tile_nv.buffer<32x64xf16, #shared>
+  %to = tile_nv.alloc offset 0 : !tile_nv.buffer<64x64xf16, #shared>
+  tile_nv.copy_async %view[%i, %c0] to %to bounded : !tile.view<?x64xf16>, !tile_nv.buffer<64x64xf16, #shared>
   tile.return
 }
 

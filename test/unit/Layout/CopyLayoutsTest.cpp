@@ -2,10 +2,12 @@
 
 #include "heddle/Layout/CopyLayouts.h"
 #include "LayoutTesting.h"
+#include "heddle/Layout/BankConflicts.h"
 #include "heddle/Layout/Fragments.h"
 #include "heddle/Layout/LayoutQueries.h"
 #include "heddle/Layout/SharedMemory.h"
 #include <gtest/gtest.h>
+#include <set>
 
 using namespace heddle::layout;
 
@@ -49,6 +51,39 @@ TEST(CopyLayoutsTest, WarpsAlongRows) {
   // With 8 warps two of them hold the same; with 3 rows of 512 no power of two is left of the rows.
   EXPECT_EQ(coverage(*blockedLayout(1, 1024, 8, 8)).copies, 2);
   EXPECT_TRUE(coverage(*blockedLayout(3, 512, 8, 2)).isExact());
+}
+
+TEST(CopyLayoutsTest, FewRowsOfAThreadWithoutConflicts) {
+  auto rowsOf = [](const Layout &copy) {
+    std::set<int64_t> rows;
+    copy.restrictInputs({Dim::Register}).forEach([&](const Point &, const Point &element) {
+      rows.insert(valueOf(element, Dim::Coord0));
+    });
+    return int64_t(rows.size());
+  };
+  for (int bits : {16, 32})
+    for (int64_t warps : {4, 8})
+      for (int64_t chunks : {4, 8, 12, 16, 20, 24, 32, 56, 64}) {
+        int64_t vector = 128 / bits, columns = chunks * vector;
+        SCOPED_TRACE(std::to_string(columns) + " columns of " + std::to_string(bits) + " bits, " +
+                     std::to_string(warps) + " warps");
+        Layout shared = *fragmentTile(64, columns, bits),
+               copy = *copyLayout(64, columns, vector, warps, shared, bits);
+        EXPECT_TRUE(coverage(copy).isExact());
+        auto cost = transferCost(copy, shared, bits, 16);
+        ASSERT_TRUE(cost);
+        EXPECT_EQ(cost->conflicts, 0);
+        EXPECT_EQ(rowsOf(copy), 8 / warps);
+        // Four lanes, one after another, take 64 bytes of a row.
+        for (int64_t lane = 0; lane < 32; ++lane)
+          EXPECT_EQ(elementAt(copy, {{Dim::Register, 0}, {Dim::Lane, lane}, {Dim::Warp, 0}}).second,
+                    lane % 4 * vector);
+      }
+  // 48 rows are no power of two of lanes and warps: with 64 bytes, too, a thread would have three of them. 8 bytes are as before.
+  EXPECT_EQ(*copyLayout(48, 64, 8, 4, *fragmentTile(48, 64, 16), 16),
+            *blockedLayout(48, 64, 8, 4, nullptr, 8));
+  EXPECT_EQ(*copyLayout(64, 64, 4, 4, *fragmentTile(64, 64, 16), 16),
+            *blockedLayout(64, 64, 4, 4, nullptr, 16));
 }
 
 TEST(CopyLayoutsTest, AsyncCopySizes) {
