@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AttentionScores.h"
+#include "KeyPositions.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -131,15 +132,8 @@ struct ScoreTerms {
   Value slope, bias, mask, kvLen;
 };
 
-/// Where a key stands relative to the query, as signed indices.
-struct Positions {
-  Value sequence, key;
-  /// Null if every column is a key.
-  Value isKey;
-  /// p = i + (length - Lq).
-  Value query;
-  /// j - p.
-  Value distance;
+struct Positions : KeyPositions {
+  Value sequence;
 };
 } // namespace
 
@@ -150,27 +144,16 @@ static bool usesPositions(AttentionOp op) {
 }
 
 static Positions emitPositions(TensorEmitter &body, const AttentionParts &parts, Value kvLen) {
-  Positions at;
-  at.sequence = linalg::IndexOp::create(body, b);
-  Value query = linalg::IndexOp::create(body, i);
-  Value queries = body.asIndex(parts.queries), length = body.asIndex(parts.keys);
-  at.key = linalg::IndexOp::create(body, j);
-  if (parts.source.arePerQuery()) {
-    AttentionKeys::Pair pair =
-        parts.source.pair(body, at.sequence, linalg::IndexOp::create(body, h), query, at.key);
-    at.sequence = pair.sequence;
-    at.key = pair.position;
-    at.isKey = pair.isKey;
-    query = pair.query;
-    queries = pair.queries;
-    length = pair.length;
-  } else if (kvLen) {
-    length = body.toIndex(kvLen);
-    at.isKey = arith::CmpIOp::create(body, arith::CmpIPredicate::slt, at.key, length);
-  }
-  Value offset = arith::SubIOp::create(body, length, queries);
-  at.query = arith::AddIOp::create(body, query, offset);
-  at.distance = arith::SubIOp::create(body, at.key, at.query);
+  Value sequence = linalg::IndexOp::create(body, b), query = linalg::IndexOp::create(body, i);
+  Value queries = body.asIndex(parts.queries), columns = body.asIndex(parts.keys);
+  Value key = linalg::IndexOp::create(body, j);
+  if (!parts.source.arePerQuery())
+    return {KeyPositions(body, query, key, queries, columns, kvLen), sequence};
+  AttentionKeys::Pair pair =
+      parts.source.pair(body, sequence, linalg::IndexOp::create(body, h), query, key);
+  Positions at = {KeyPositions(body, pair.query, pair.position, pair.queries, pair.length, Value()),
+                  pair.sequence};
+  at.isKey = pair.isKey;
   return at;
 }
 
@@ -248,14 +231,11 @@ static Value emitInWindow(TensorEmitter &body, const AttentionParts &parts, cons
 static Value emitVisible(TensorEmitter &body, const AttentionParts &parts, const ScoreTerms &terms,
                          const Positions &at) {
   AttentionOp op = parts.op;
-  Value visible;
+  Value visible = at.visible(body, op.getCausal());
   auto require = [&](Value condition) {
     if (condition)
       visible = visible ? Value(arith::AndIOp::create(body, visible, condition)) : condition;
   };
-  require(at.isKey);
-  if (op.getCausal())
-    require(arith::CmpIOp::create(body, arith::CmpIPredicate::sle, at.distance, body.index(0)));
   require(emitInWindow(body, parts, at));
   if (std::optional<uint64_t> chunk = op.getAttentionChunk()) {
     // Unsigned: a query before the first key, whose position is negative, is in the chunk of none.

@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ExtentChecks.h"
+#include "KeyPositions.h"
 #include "Patterns.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include <limits>
@@ -69,20 +70,12 @@ struct LightningIndexerToLinalg : AttnToLinalgPattern<LightningIndexerOp> {
     Value scores =
         emit.elementwise(shape, f32, inputs, [&](TensorEmitter &body, ArrayRef<Scalar> args) {
           Scalar score = (args[0] * scale).to(f32);
-          Value key = linalg::IndexOp::create(body, 2);
-          Value length = adaptor.getKvLen() ? body.toIndex(args[1]) : allKeys, visible;
-          auto require = [&](Value condition) {
-            visible = visible ? arith::AndIOp::create(body, visible, condition) : condition;
-          };
-          if (op.getCausal()) {
-            Value offset = arith::SubIOp::create(body, length, allQueries);
-            Value position = arith::AddIOp::create(body, linalg::IndexOp::create(body, 1), offset);
-            require(arith::CmpIOp::create(body, arith::CmpIPredicate::sle, key, position));
-          }
-          if (adaptor.getKvLen())
-            require(arith::CmpIOp::create(body, arith::CmpIPredicate::slt, key, length));
+          KeyPositions at(body, linalg::IndexOp::create(body, 1), linalg::IndexOp::create(body, 2),
+                          allQueries, allKeys, adaptor.getKvLen() ? Value(args[1]) : Value());
+          Value visible = at.visible(body, op.getCausal());
           if (mask)
-            require(args[inputs.size() - 1]);
+            visible = visible ? Value(arith::AndIOp::create(body, visible, args[inputs.size() - 1]))
+                              : Value(args[inputs.size() - 1]);
           return visible ? select(visible, score, score.constant(-infinity)) : score;
         });
     rewriter.replaceOp(op, emit.castTo(scores, op.getScores().getType()));

@@ -160,6 +160,19 @@ static Value emitProjection(TensorEmitter &emit, Value streams, Value projection
                        compute);
 }
 
+/// function(scales[number] z + base), with z of emitProjection and a base for each of its rows.
+static Value emitScaled(TensorEmitter &emit, Value z, Value base, Value scales, int64_t number,
+                        Type type, llvm::function_ref<Scalar(Scalar)> function) {
+  Value scale = emit.extract(scales, {emit.getIndexAttr(number)}, {emit.getIndexAttr(1)},
+                             /*dropped=*/1);
+  return emit.elementwise(emit.shapeOf(z), type, {{z, {0, 1, 2}}, {base, {2}}, {scale, {}}},
+                          [&](TensorEmitter &, ArrayRef<Scalar> args) {
+                            Type compute = args[0].getType();
+                            Scalar x = args[0] * args[2].to(compute) + args[1].to(compute);
+                            return function(x).to(type);
+                          });
+}
+
 /// sum_i weights_i streams_i, rounded.
 static Value emitCollapse(TensorEmitter &emit, Value streams, Value weights, Type compute) {
   Shape shape = emit.shapeOf(streams);
@@ -186,20 +199,15 @@ struct StreamMapsToLinalg : AttnToLinalgPattern<StreamMapsOp> {
     int64_t count = op.getNumStreams();
     bool isDeepseek = op.getForm() == StreamForm::DeepseekV4;
     Shape tokens = emit.shapeOf(z);
-    /// function(scale[part] z + base) of `size` numbers from `first` on.
+    /// Of `size` numbers from `first` on, with a scale of their own.
     auto part = [&](int64_t number, int64_t first, int64_t size, Type type,
                     llvm::function_ref<Scalar(Scalar)> function) {
-      OpFoldResult zero = emit.getIndexAttr(0), one = emit.getIndexAttr(1);
+      OpFoldResult zero = emit.getIndexAttr(0);
       OpFoldResult begin = emit.getIndexAttr(first), extent = emit.getIndexAttr(size);
       Shape shape = {tokens[0], tokens[1], extent};
       Value mine = emit.extract(z, {zero, zero, begin}, shape, 0);
       Value base = emit.extract(adaptor.getBase(), {begin}, {extent}, 0);
-      Value scale = emit.extract(adaptor.getScale(), {emit.getIndexAttr(number)}, {one}, 1);
-      return emit.elementwise(shape, type, {{mine, {0, 1, 2}}, {base, {2}}, {scale, {}}},
-                              [&](TensorEmitter &, ArrayRef<Scalar> args) {
-                                Scalar x = args[0] * args[2].to(compute) + args[1].to(compute);
-                                return function(x).to(type);
-                              });
+      return emitScaled(emit, mine, base, adaptor.getScale(), number, type, function);
     };
     Value pre = part(0, 0, count, f32, [&](Scalar x) {
       return isDeepseek ? sigmoid(x) + op.getEpsValue() : sigmoid(x);
@@ -243,13 +251,8 @@ struct StreamHeadToLinalg : AttnToLinalgPattern<StreamHeadOp> {
     Type compute = computeType(adaptor.getStreams());
     Value z = emitProjection(emit, adaptor.getStreams(), adaptor.getProjection(), Value(),
                              op.getNormEps().convertToDouble(), compute);
-    Value scale = emit.extract(adaptor.getScale(), {emit.getIndexAttr(0)}, {emit.getIndexAttr(1)},
-                               /*dropped=*/1);
-    Value weights = emit.elementwise(
-        emit.shapeOf(z), compute, {{z, {0, 1, 2}}, {adaptor.getBase(), {2}}, {scale, {}}},
-        [&](TensorEmitter &, ArrayRef<Scalar> args) {
-          return sigmoid(args[0] * args[2].to(compute) + args[1].to(compute)) + op.getEpsValue();
-        });
+    Value weights = emitScaled(emit, z, adaptor.getBase(), adaptor.getScale(), 0, compute,
+                               [&](Scalar x) { return sigmoid(x) + op.getEpsValue(); });
     Value output = emitCollapse(emit, adaptor.getStreams(), weights, compute);
     rewriter.replaceOp(op, emit.castTo(output, op.getOutput().getType()));
     return success();

@@ -12,8 +12,8 @@ func.func @indexer(%q: tensor<?x?x8x32xbf16>, %k: tensor<?x?x32xbf16>, %w: tenso
   // CHECK: arith.addf
   // CHECK: linalg.generic {{.*}} ins(%[[SUMS]], %[[N]] : tensor<?x?x?xf32>, tensor<?xi32>)
   // CHECK: arith.mulf %{{.*}}, %cst
-  // CHECK: arith.cmpi sle
   // CHECK: arith.cmpi slt
+  // CHECK: arith.cmpi sle
   // CHECK: arith.select
   %s = attn.lightning_indexer %q, %k, %w kv_len(%n : tensor<?xi32>) {causal, scale = 0.0625 : f64}
       : (tensor<?x?x8x32xbf16>, tensor<?x?x32xbf16>, tensor<?x?x8xf32>) -> tensor<?x?x?xf32>

@@ -1,6 +1,7 @@
 //===- ExpertsTest.cpp - routers and experts against their formulas -------===//
 
 #include "Program.h"
+#include "RouterFormula.h"
 
 #include <algorithm>
 #include <cmath>
@@ -19,12 +20,10 @@ namespace {
 // Routers
 //===----------------------------------------------------------------------===//
 
-struct RouterSpec {
+struct NamedRouter : RouterSpec {
   std::string name;
-  int64_t experts, chosen;
-  bool isSigmoid = false, correction = false, renormalize = false;
-  int64_t groups = 0, topGroups = 0, groupTop = 2;
-  double scale = 1;
+
+  NamedRouter(const char *name, RouterSpec spec) : RouterSpec(spec), name(name) {}
 
   std::string entry() const {
     EntryText entry(name);
@@ -34,13 +33,13 @@ struct RouterSpec {
     std::string vector = tensorType({experts}, DType::F32);
     if (correction)
       text += " correction(" + entry.argument("correction", vector) + " : " + vector + ")";
-    text += " {top_k = " + std::to_string(chosen) + " : i64, scale = " + floatText(scale);
+    text += " {top_k = " + std::to_string(topK) + " : i64, scale = " + floatText(scale);
     if (groups)
       text += ", groups = " + std::to_string(groups) +
               " : i64, top_groups = " + std::to_string(topGroups) +
               " : i64, group_top = " + std::to_string(groupTop) + " : i64";
-    std::string indices = tensorType({-1, -1, chosen}, DType::I32);
-    std::string weights = tensorType({-1, -1, chosen}, DType::F32);
+    std::string indices = tensorType({-1, -1, topK}, DType::I32);
+    std::string weights = tensorType({-1, -1, topK}, DType::F32);
     entry.line(text + (renormalize ? ", renormalize" : "") + "} : " + logits + " -> " + indices +
                ", " + weights);
     entry.result("%i", indices, "indices");
@@ -49,89 +48,32 @@ struct RouterSpec {
   }
 };
 
-const std::vector<RouterSpec> &routerSpecs() {
-  static const std::vector<RouterSpec> specs = {
-      {"mixtral", 8, 2, false, false, true},
-      {"softmax", 60, 4},
-      {"all", 5, 5, false, false, true},
-      {"one", 1, 1},
-      {"qwen3_next", 512, 10, false, false, true},
-      {"deepseek_v2", 32, 6, false, false, false, 8, 3, 1, 16.0},
-      {"deepseek_v3", 64, 8, true, true, true, 8, 4, 2, 2.5},
-      {"sigmoid", 16, 3, true},
-      {"corrected", 16, 3, false, true, true},
+const std::vector<NamedRouter> &routerSpecs() {
+  static const std::vector<NamedRouter> specs = {
+      {"mixtral", {8, 2, false, false, true}},
+      {"softmax", {60, 4}},
+      {"all", {5, 5, false, false, true}},
+      {"one", {1, 1}},
+      {"qwen3_next", {512, 10, false, false, true}},
+      {"deepseek_v2", {32, 6, false, false, false, 8, 3, 1, 16.0}},
+      {"deepseek_v3", {64, 8, true, true, true, 8, 4, 2, 2.5}},
+      {"sigmoid", {16, 3, true}},
+      {"corrected", {16, 3, false, true, true}},
   };
   return specs;
-}
-
-/// Numbers of the `count` largest values, in falling order; of equal ones the first comes first.
-std::vector<int64_t> largest(const std::vector<double> &values, int64_t count) {
-  std::vector<int64_t> order(values.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
-    double x = values[size_t(a)], y = values[size_t(b)];
-    return x > y || (x == y && a < b);
-  });
-  order.resize(size_t(count));
-  return order;
-}
-
-/// Indices and weights of one token.
-std::pair<std::vector<int64_t>, std::vector<double>>
-route(const RouterSpec &spec, const std::vector<double> &logits, const Array &correction) {
-  std::vector<double> scores = logits, choice;
-  if (spec.isSigmoid) {
-    for (double &s : scores)
-      s = 1 / (1 + std::exp(-s));
-  } else {
-    double sum = 0, maximum = *std::max_element(logits.begin(), logits.end());
-    for (double &s : scores)
-      sum += s = std::exp(s - maximum);
-    for (double &s : scores)
-      s /= sum;
-  }
-  for (int64_t e = 0; e < spec.experts; ++e)
-    choice.push_back(scores[size_t(e)] + (spec.correction ? correction[e] : 0));
-  if (!spec.isSigmoid && !spec.correction && !spec.groups)
-    choice = logits;
-  if (spec.groups) {
-    int64_t size = spec.experts / spec.groups;
-    std::vector<double> sums;
-    for (int64_t g = 0; g < spec.groups; ++g) {
-      std::vector<double> members(choice.begin() + g * size, choice.begin() + (g + 1) * size);
-      double sum = 0;
-      for (int64_t member : largest(members, spec.groupTop))
-        sum += members[size_t(member)];
-      sums.push_back(sum);
-    }
-    std::vector<int64_t> best = largest(sums, spec.topGroups);
-    for (int64_t e = 0; e < spec.experts; ++e)
-      if (std::find(best.begin(), best.end(), e / size) == best.end())
-        choice[size_t(e)] = -std::numeric_limits<double>::infinity();
-  }
-  std::vector<int64_t> indices = largest(choice, spec.chosen);
-  std::vector<double> weights;
-  double sum = 0;
-  for (int64_t e : indices) {
-    weights.push_back(scores[size_t(e)]);
-    sum += weights.back();
-  }
-  for (double &w : weights)
-    w *= spec.scale / (spec.renormalize ? sum + 1e-20 : 1);
-  return {indices, weights};
 }
 
 class Router : public EachWay<Router> {
 public:
   static void addEntries(Program &program) {
-    for (const RouterSpec &spec : routerSpecs())
+    for (const NamedRouter &spec : routerSpecs())
       program.add(spec.entry());
   }
 
 protected:
-  void callRouter(const RouterSpec &spec, Array &logits, Array &correction, Array &indices,
+  void callRouter(const NamedRouter &spec, Array &logits, Array &correction, Array &indices,
                   Array &weights) {
-    indices = Array(DType::I32, {logits.shape()[0], logits.shape()[1], spec.chosen});
+    indices = Array(DType::I32, {logits.shape()[0], logits.shape()[1], spec.topK});
     weights = Array(DType::F32, indices.shape());
     std::vector<Array *> arguments = {&logits};
     if (spec.correction)
@@ -140,7 +82,7 @@ protected:
     program->call(spec.name, arguments);
   }
 
-  void check(const RouterSpec &spec, Array &logits, Array &correction) {
+  void check(const NamedRouter &spec, Array &logits, Array &correction) {
     Array indices, weights;
     callRouter(spec, logits, correction, indices, weights);
     std::vector<double> expected;
@@ -149,8 +91,8 @@ protected:
       for (int64_t e = 0; e < spec.experts; ++e)
         row.push_back(logits[t * spec.experts + e]);
       auto [chosen, factors] = route(spec, row, correction);
-      for (int64_t s = 0; s < spec.chosen; ++s)
-        ASSERT_EQ(indices[t * spec.chosen + s], double(chosen[size_t(s)]))
+      for (int64_t s = 0; s < spec.topK; ++s)
+        ASSERT_EQ(indices[t * spec.topK + s], double(chosen[size_t(s)]))
             << spec.name << " token " << t << " choice " << s;
       expected.insert(expected.end(), factors.begin(), factors.end());
     }
@@ -161,7 +103,7 @@ protected:
 } // namespace
 
 TEST_P(Router, AgreesWithSorting) {
-  for (const RouterSpec &spec : routerSpecs()) {
+  for (const NamedRouter &spec : routerSpecs()) {
     Random random(3);
     // Multiples of 1/64 in one order: apart from each other by more than roundings.
     Array logits = Array::filled(DType::F32, {3, 5, spec.experts}, [&](const Array::Index &) {
@@ -175,7 +117,7 @@ TEST_P(Router, AgreesWithSorting) {
 }
 
 TEST_P(Router, EqualLogitsInTheOrderOfExperts) {
-  for (const RouterSpec &spec : routerSpecs()) {
+  for (const NamedRouter &spec : routerSpecs()) {
     Array logits = Array::constant(DType::F32, {1, 2, spec.experts}, 1.5);
     Array correction = Array::constant(DType::F32, {spec.experts}, 0.25);
     check(spec, logits, correction);
@@ -184,7 +126,7 @@ TEST_P(Router, EqualLogitsInTheOrderOfExperts) {
 
 TEST_P(Router, FarApartLogitsKeepTheirOrder) {
   // All but one have a softmax of 0 in f32.
-  const RouterSpec &spec = routerSpecs()[1];
+  const NamedRouter &spec = routerSpecs()[1];
   Array logits = Array::filled(DType::F32, {1, 1, spec.experts}, [&](const Array::Index &at) {
     return at[2] == 7 ? 1000.0 : double((at[2] * 37) % spec.experts);
   });
@@ -193,7 +135,7 @@ TEST_P(Router, FarApartLogitsKeepTheirOrder) {
 }
 
 TEST_P(Router, NotANumberIsChosenLast) {
-  const RouterSpec &spec = routerSpecs()[0];
+  const NamedRouter &spec = routerSpecs()[0];
   double nan = std::numeric_limits<double>::quiet_NaN();
   Array logits = Array::filled(DType::F32, {1, 2, 8}, [&](const Array::Index &at) {
     return at[1] == 1 || at[2] < 6 ? nan : double(at[2]);
@@ -204,7 +146,7 @@ TEST_P(Router, NotANumberIsChosenLast) {
 }
 
 TEST_P(Router, NoTokens) {
-  for (const RouterSpec &spec : routerSpecs()) {
+  for (const NamedRouter &spec : routerSpecs()) {
     Array logits(DType::F32, {0, 3, spec.experts}), correction(DType::F32, {spec.experts});
     Array indices, weights;
     callRouter(spec, logits, correction, indices, weights);

@@ -2,6 +2,8 @@
 
 #include "OpCase.h"
 
+#include "../Integration/RouterFormula.h"
+
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -17,68 +19,27 @@ namespace heddle::test {
 //===----------------------------------------------------------------------===//
 
 namespace {
-struct RouterSpec {
+struct RandomRouter : RouterSpec {
   DType type, correctionType;
-  bool isSigmoid, correction, renormalize, coarse;
-  int64_t experts, topK, groups = 0, topGroups = 0, groupTop = 2;
-  double scale = 1;
+  bool coarse;
 };
 } // namespace
 
-/// Numbers of the `count` largest of `values`, of equal ones the first.
-static std::vector<int64_t> largest(const std::vector<double> &values, int64_t count) {
-  std::vector<int64_t> order;
-  for (size_t i = 0; i < values.size(); ++i)
-    order.push_back(int64_t(i));
-  std::sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
-    double x = values[size_t(a)], y = values[size_t(b)];
-    return x > y || (x == y && a < b);
-  });
-  order.resize(size_t(count));
-  return order;
-}
-
-static OpCall routerCall(const RouterSpec &spec, const RandomShape &rows, Random &random) {
+static OpCall routerCall(const RandomRouter &spec, const RandomShape &rows, Random &random) {
   Array z = Array::filled(spec.type, rows.extents(random), [&](const auto &) {
     return spec.coarse ? double(random.integer(-3, 3)) : random.real(-6, 6);
   });
   Array correction = Array::uniform(spec.correctionType, {spec.experts}, random, -0.5, 0.5);
   std::vector<double> indices, weights, scales;
   for (int64_t first = 0; first < z.count(); first += spec.experts) {
-    std::vector<double> s, c;
-    double top = -INFINITY, sum = 0;
+    std::vector<double> logits;
     for (int64_t e = 0; e < spec.experts; ++e)
-      top = std::max(top, z[first + e]);
-    for (int64_t e = 0; e < spec.experts; ++e)
-      sum += std::exp(z[first + e] - top);
-    for (int64_t e = 0; e < spec.experts; ++e) {
-      double logit = z[first + e];
-      s.push_back(spec.isSigmoid ? sigmoid(logit) : std::exp(logit - top) / sum);
-      c.push_back(s.back() + (spec.correction ? correction[e] : 0));
-    }
-    if (spec.groups) {
-      int64_t size = spec.experts / spec.groups;
-      std::vector<double> values;
-      for (int64_t g = 0; g < spec.groups; ++g) {
-        std::vector<double> own(c.begin() + g * size, c.begin() + (g + 1) * size);
-        double value = 0;
-        for (int64_t e : largest(own, spec.groupTop))
-          value += own[size_t(e)];
-        values.push_back(value);
-      }
-      std::vector<int64_t> chosen = largest(values, spec.topGroups);
-      for (int64_t e = 0; e < spec.experts; ++e)
-        if (std::find(chosen.begin(), chosen.end(), e / size) == chosen.end())
-          c[size_t(e)] = -INFINITY;
-    }
-    double total = 0;
-    std::vector<int64_t> chosen = largest(c, spec.topK);
-    for (int64_t e : chosen)
-      total += s[size_t(e)];
-    for (int64_t e : chosen) {
-      indices.push_back(double(e));
-      weights.push_back(spec.scale * s[size_t(e)] / (spec.renormalize ? total + 1e-20 : 1));
-      scales.push_back(std::abs(weights.back()) * 16);
+      logits.push_back(z[first + e]);
+    Route expected = route(spec, logits, correction);
+    indices.insert(indices.end(), expected.experts.begin(), expected.experts.end());
+    for (double weight : expected.weights) {
+      weights.push_back(weight);
+      scales.push_back(std::abs(weight) * 16);
     }
   }
   OpCall call;
@@ -93,7 +54,7 @@ static OpCall routerCall(const RouterSpec &spec, const RandomShape &rows, Random
 }
 
 static OpCase router(const std::string &symbol, Random &random) {
-  RouterSpec spec;
+  RandomRouter spec;
   spec.type = randomNarrowFloat(random);
   spec.correctionType = randomNarrowFloat(random);
   spec.isSigmoid = random.chance(0.5);
