@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "heddle/Runtime/heddle_runtime.h"
-#include "heddle/TensorIO/Checkpoint.h"
+#include "heddle/TensorIO/StoredWeight.h"
 #include "heddle/TensorIO/StrictJson.h"
 
 #include <algorithm>
@@ -43,10 +43,23 @@ public:
     std::string name = entry["name"];
     function = reinterpret_cast<heddle_entry_fn>(dlsym(module, name.c_str()));
     workspace = reinterpret_cast<heddle_workspace_fn>(dlsym(module, (name + "_workspace").c_str()));
-    for (const nlohmann::json &argument : entry["args"])
-      if (const Checkpoint::Entry *found = weights.find(argument["name"].get<std::string>()))
-        tensors.emplace(argument["name"],
-                        Array(found->tensor.dtype, found->tensor.shape, found->tensor.data));
+    for (const nlohmann::json &argument : entry["args"]) {
+      if (argument["role"] != "weight")
+        continue;
+      WeightSpec spec{argument["name"],
+                      *parseDType(argument["dtype"].get<std::string>()),
+                      argument["shape"],
+                      {}};
+      if (argument.contains("parts"))
+        spec.parts = {argument["parts"]["pattern"], argument["parts"]["count"]};
+      Result<LoadedWeight> weight = loadWeight(weights, spec);
+      if (!weight) {
+        std::fprintf(stderr, "%s\n", weight.error().c_str());
+        std::exit(1);
+      }
+      tensors.emplace(spec.name, Array(weight->view.dtype, weight->view.shape, weight->view.data));
+      owned.push_back(std::move(weight->owned));
+    }
   }
 
   /// Tensors that are not weights come from `given`.
@@ -75,6 +88,7 @@ private:
   heddle_entry_fn function;
   heddle_workspace_fn workspace;
   std::map<std::string, Array> tensors;
+  std::deque<Tensor> owned; // weights that are not stored as they are taken
 };
 
 int main(int argc, char **argv) {

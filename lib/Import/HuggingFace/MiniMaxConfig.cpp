@@ -50,6 +50,15 @@ DecoderConfig heddle::readMiniMaxConfig(FieldReader &fields) {
   defaults.normEps = 1e-5;
   DecoderConfig config = readCommonFields(fields, defaults);
   config.rope = readRope(fields, config, {1e6, 1.0, false, {}});
+  // MiniMax-Text-01 rotates half of each head.
+  if (std::optional<int64_t> rotary =
+          fields.integerOrNull("rotary_dim", std::nullopt, kHeadRange)) {
+    if (*rotary % 2 != 0 || *rotary > config.headDim)
+      fields.error("rotary_dim", "is " + std::to_string(*rotary) +
+                                     ", expected an even number of at most head_dim (" +
+                                     std::to_string(config.headDim) + ")");
+    config.rope.rotaryDim = *rotary;
+  }
   config.finalNorm = makeNorm(config, "norm");
   // What transformers computes from the slopes, which are a formula of head and layer, and keeps as buffers.
   config.ignoredSuffixes = {".self_attn.slope_rate", ".self_attn.query_decay",

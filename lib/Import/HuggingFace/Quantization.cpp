@@ -63,6 +63,8 @@ void heddle::readQuantization(FieldReader &fields, DecoderConfig &config) {
     config.ignoredSuffixes.push_back(suffix);
   inner->string("activation_scheme", "dynamic");
   inner->stringOrNull("quantization_status");
+  // Scales that are powers of two are numbers like others.
+  inner->stringOrNull("scale_fmt");
   inner->stringOrNull("kv_cache_quant_algo");
   for (const char *list : {"modules_to_not_convert", "ignored_layers", "ignore", "exclude_modules"})
     inner->stringsOrNull(list);

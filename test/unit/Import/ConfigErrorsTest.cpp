@@ -137,6 +137,8 @@ TEST(ConfigErrors, UnsupportedComputations) {
             "error: field 'residual_multiplier' asks for a computation that is not supported; "
             "only 1 is accepted");
   EXPECT_THAT(message("qwen3", R"("num_experts": 128)"), HasSubstr("only 0 is accepted"));
+  EXPECT_THAT(message("phi3", R"("attention_bias": true)"), HasSubstr("'attention_bias'"));
+  EXPECT_THAT(message("llama", R"("rotary_dim": 16)"), HasSubstr("'rotary_dim'"));
   EXPECT_THAT(message("llama", R"("no_rope_layers": [1, 1, 0])"), HasSubstr("'no_rope_layers'"));
   EXPECT_THAT(message("llama", R"("partial_rotary_factor": 0.5)"),
               HasSubstr("'partial_rotary_factor'"));

@@ -271,6 +271,10 @@ TEST(Families, Hybrids) {
   EXPECT_TRUE(minimax.layer(0).attention());
   const auto &lightning = std::get<LightningAttention>(minimax.layer(1).mixer);
   EXPECT_NEAR(lightning.decayFactor, 1 - 1 / 3.00001 + 1e-5, 1e-12);
+  EXPECT_EQ(attention(config("minimax", R"("head_dim": 128, "rotary_dim": 64)"), 0).rope->rotaryDim,
+            64);
+  EXPECT_THAT(error("minimax", R"("head_dim": 64, "rotary_dim": 128)"),
+              HasSubstr("'rotary_dim' is 128, expected an even number of at most head_dim (64)"));
 }
 
 TEST(Families, TextPartOfQwen35) {
