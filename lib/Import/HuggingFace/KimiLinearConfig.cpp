@@ -97,25 +97,13 @@ static ExpertFeedForward readKimiExperts(FieldReader &fields, const DecoderConfi
 }
 
 /// Which layers have experts: those behind the first ones, or what transformers 5 writes.
-static std::vector<bool> readMlpLayers(FieldReader &fields, const DecoderConfig &config) {
+static std::vector<bool> readExpertLayers(FieldReader &fields, const DecoderConfig &config) {
   int64_t dense = fields.integer("first_k_dense_replace", 1, {0, kLayerRange.high});
+  if (auto listed = readLayerList(fields, "mlp_layer_types", config.numLayers, "dense", "sparse"))
+    return *listed;
   std::vector<bool> sparse;
   for (int64_t layer = 0; layer < config.numLayers; ++layer)
     sparse.push_back(layer >= dense);
-  std::optional<std::vector<std::string>> types = fields.stringsOrNull("mlp_layer_types");
-  if (!types)
-    return sparse;
-  if (types->size() != sparse.size())
-    fields.error("mlp_layer_types", "has " + std::to_string(types->size()) +
-                                        " entries, expected num_hidden_layers (" +
-                                        std::to_string(config.numLayers) + ")");
-  for (size_t layer = 0; layer < std::min(types->size(), sparse.size()); ++layer) {
-    const std::string &type = (*types)[layer];
-    sparse[layer] = type == "sparse";
-    if (type != "sparse" && type != "dense")
-      fields.error("mlp_layer_types", "has '" + type + "' at index " + std::to_string(layer) +
-                                          "; supported are dense and sparse");
-  }
   return sparse;
 }
 
@@ -147,7 +135,7 @@ DecoderConfig heddle::readKimiLinearConfig(FieldReader &fields) {
   std::vector<bool> linear;
   KimiDeltaAttention delta = readLinearConfig(fields, config, linear);
   ExpertFeedForward experts = readKimiExperts(fields, config);
-  std::vector<bool> sparse = readMlpLayers(fields, config);
+  std::vector<bool> sparse = readExpertLayers(fields, config);
   fields.integer("num_nextn_predict_layers", 0, {0, 64});
   for (int64_t index = 0; index < config.numLayers; ++index) {
     LayerConfig layer = makePreNormLayer(config, attention, makeGatedFeedForward(config));
