@@ -93,6 +93,9 @@ void Report::fail(const std::string &what, const std::string &why) {
 void Report::note(const std::string &text) { std::printf("%s\n", text.c_str()); }
 
 int Report::finish() const {
+  if (checked == 0 && failed == 0)
+    std::printf("there is nothing to check; expected .safetensors files, or folders with such or "
+                "with a config.json\n");
   std::printf("%lld outputs checked, %lld failed\n", static_cast<long long>(checked),
               static_cast<long long>(failed));
   return failed != 0 || checked == 0 ? 1 : 0;

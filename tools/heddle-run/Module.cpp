@@ -113,9 +113,8 @@ Result<std::optional<Module>> Module::loadAppended() {
   return std::optional<Module>(std::move(*module));
 }
 
-std::string Module::folder() const {
-  size_t slash = file.rfind('/');
-  return slash == std::string::npos ? "." : file.substr(0, slash + 1);
+std::string Module::beside(const std::string &name) const {
+  return file.substr(0, file.rfind('/') + 1) + name;
 }
 
 Result<const Entry *> Module::findEntry(const std::string &name) const {

@@ -22,8 +22,8 @@ public:
   const Description &description() const { return content; }
   const std::string &path() const { return file; }
 
-  /// The folder that the module, or the executable it is part of, lies in.
-  std::string folder() const;
+  /// Path of a file in the folder that the module, or the executable it is part of, lies in.
+  std::string beside(const std::string &name) const;
 
   /// The entry of that name, or the only entry if the name is empty.
   Result<const Entry *> findEntry(const std::string &name) const;

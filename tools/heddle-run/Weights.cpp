@@ -41,7 +41,7 @@ Result<std::optional<Checkpoint>> heddle::run::openWeights(const Module &module,
       hasWeights |= argument.isWeight();
   std::string path = options.weights;
   if (path.empty() && module.description().weightsFile && hasWeights)
-    path = module.folder() + "/" + *module.description().weightsFile;
+    path = module.beside(*module.description().weightsFile);
   if (path.empty())
     return std::optional<Checkpoint>();
   Result<Checkpoint> checkpoint = Checkpoint::open(path);
