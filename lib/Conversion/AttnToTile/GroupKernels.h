@@ -12,7 +12,7 @@ namespace heddle {
 /// Each builds the kernel of a group, and at `host` its dispatch, whose results are the group's outputs.
 tile::DispatchOp buildProjection(KernelTable &kernels, mlir::ImplicitLocOpBuilder &host,
                                  const KernelGroup &group, const ProjectionPlan &plan,
-                                 tile::DotPrecision precision);
+                                 const KernelTarget &target);
 tile::DispatchOp buildRows(KernelTable &kernels, mlir::ImplicitLocOpBuilder &host,
                            const KernelGroup &group, const RowsPlan &plan);
 tile::DispatchOp buildInterleavedRope(KernelTable &kernels, mlir::ImplicitLocOpBuilder &host,

@@ -44,8 +44,7 @@ LogicalResult lowerGroup(scf::ExecuteRegionOp op, KernelTable &kernels,
   Operation *first = group.ops.front();
   switch (*family) {
   case KernelFamily::Projection:
-    dispatch =
-        buildProjection(kernels, host, group, *ProjectionPlan::of(group), target.f32Products);
+    dispatch = buildProjection(kernels, host, group, *ProjectionPlan::of(group), target);
     break;
   case KernelFamily::Rows: {
     RowsPlan plan = *RowsPlan::of(group);

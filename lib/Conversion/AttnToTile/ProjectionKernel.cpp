@@ -35,11 +35,11 @@ namespace {
 class ProjectionKernel {
 public:
   ProjectionKernel(KernelBuilder &kernel, const KernelGroup &group, const ProjectionPlan &plan,
-                   tile::DotPrecision precision)
-      : kernel(kernel), emit(kernel.tiles()), group(group), plan(plan), precision(precision),
-        lhsType(cast<RankedTensorType>(plan.lhs.getType())) {
+                   const KernelTarget &target)
+      : kernel(kernel), emit(kernel.tiles()), group(group), plan(plan),
+        precision(target.f32Products), lhsType(cast<RankedTensorType>(plan.lhs.getType())) {
     for (const ProjectionSegment &segment : plan.segments)
-      forms.push_back(ProjectionForm::choose(plan, segment));
+      forms.push_back(ProjectionForm::choose(plan, segment, target.chip));
     // Programs of all segments share the grid, and so the extent of a block of rows.
     for (ProjectionForm &form : forms)
       rows = std::min(rows, form.rows);
@@ -391,12 +391,12 @@ tile::ConfigAttr ProjectionKernel::config() const {
 
 tile::DispatchOp buildProjection(KernelTable &kernels, ImplicitLocOpBuilder &host,
                                  const KernelGroup &group, const ProjectionPlan &plan,
-                                 tile::DotPrecision precision) {
+                                 const KernelTarget &target) {
   SmallVector<Value> inits;
   for (Value output : group.outputs)
     inits.push_back(createInit(host, group, output));
   KernelBuilder kernel(kernels, host, "projection");
-  ProjectionKernel projection(kernel, group, plan, precision);
+  ProjectionKernel projection(kernel, group, plan, target);
   projection.run(inits);
   return kernel.finish(projection.config(), opNames(group.ops.getArrayRef()));
 }

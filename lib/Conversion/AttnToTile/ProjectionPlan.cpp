@@ -214,8 +214,8 @@ constexpr FormRow formTable[] = {{false, false, 128, 128, 32, 4},
 /// A thread has 255 registers; accumulators get half of them.
 constexpr int64_t largestAccumulator = 128;
 
-ProjectionForm ProjectionForm::choose(const ProjectionPlan &plan,
-                                      const ProjectionSegment &segment) {
+ProjectionForm ProjectionForm::choose(const ProjectionPlan &plan, const ProjectionSegment &segment,
+                                      const GPUChip *chip) {
   auto type = cast<RankedTensorType>(plan.lhs.getType());
   const WeightProduct &product = segment.products.front();
   int64_t rows = type.getDimSize(plan.rowDim);
@@ -245,6 +245,11 @@ ProjectionForm ProjectionForm::choose(const ProjectionPlan &plan,
   // A warp has at least one matrix instruction of 16 rows and 8 columns.
   while (form.warps > 1 && form.rows / 16 * (form.columns / 8) < form.warps)
     form.warps /= 2;
+  // As many stages as leave room for a second CTA.
+  int64_t stageBytes = (form.rows + form.columns * products) * form.depth *
+                       llvm::divideCeil(product.factorType().getIntOrFloatBitWidth(), 8);
+  while (chip && form.stages > 2 && 2 * form.stages * stageBytes > chip->sharedBytesPerCTA)
+    --form.stages;
   return form;
 }
 

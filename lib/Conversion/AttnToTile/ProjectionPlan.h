@@ -4,6 +4,7 @@
 #define HEDDLE_LIB_CONVERSION_ATTNTOTILE_PROJECTIONPLAN_H
 
 #include "BlockRules.h"
+#include "heddle/Target/GPUChips.h"
 
 namespace heddle {
 
@@ -32,8 +33,9 @@ struct ProjectionPlan {
 
 /// Extents of the tiles of a projection's kernel, and how it is compiled.
 struct ProjectionForm {
-  /// Of one segment. The table is for GPUs; CPUs run the same kernels.
-  static ProjectionForm choose(const ProjectionPlan &plan, const ProjectionSegment &segment);
+  /// Of one segment. The table is for GPUs; CPUs run the same kernels. A chip with little shared memory has fewer stages.
+  static ProjectionForm choose(const ProjectionPlan &plan, const ProjectionSegment &segment,
+                               const GPUChip *chip = nullptr);
 
   int64_t rows, columns, depth;
   int64_t warps, stages;
