@@ -112,11 +112,14 @@ llvm::Expected<Cubin> runPtxas(const CUDATools &tools, llvm::StringRef ptx, llvm
   if (!best)
     return best;
   // Near the limit of 255 registers ptxas' allocation is chaotic: a kernel that spills at one level of aggressiveness often does not at
-  // another. -O1 needs fewer registers, but leaves fewer instructions between loads and their use, so it comes last. A release of
-  // ptxas that lacks an option keeps what there is.
+  // another. With fewer registers it spills to make room for one more CTA, which takes the higher level. -O1 needs fewer registers, but leaves
+  // fewer instructions between loads and their use, so it comes last. A release of ptxas that lacks an option keeps what there is.
+  constexpr int64_t squeezed = 240;
+  bool higherFirst = best->report.registers < squeezed;
   using Options = std::vector<llvm::StringRef>;
-  for (const Options &options : {Options{"--register-usage-level", "3"},
-                                 Options{"--register-usage-level", "7"}, Options{"-O1"}}) {
+  for (const Options &options :
+       {Options{"--register-usage-level", higherFirst ? "7" : "3"},
+        Options{"--register-usage-level", higherFirst ? "3" : "7"}, Options{"-O1"}}) {
     if (!best->report.hasSpills())
       break;
     llvm::Expected<Cubin> other = run(options);
