@@ -18,8 +18,13 @@ std::vector<int64_t> heddle::scaleShape(const std::vector<int64_t> &weight, Scal
           (weight[1] + block.columns - 1) / block.columns};
 }
 
-std::optional<ScaleBlock> heddle::plainScaleBlock(const std::vector<int64_t> &weight,
-                                                  const std::vector<int64_t> &scales) {
+std::optional<ScaleBlock> heddle::scaledBlocks(const std::vector<int64_t> &weight,
+                                               const std::vector<int64_t> &scales, DType type,
+                                               std::optional<ScaleBlock> blocks) {
+  if (type != DType::F32 && type != DType::BF16 && type != DType::F16)
+    return std::nullopt;
+  if (blocks)
+    return scales == scaleShape(weight, *blocks) ? blocks : std::nullopt;
   if (scales.empty() || scales == std::vector<int64_t>{1})
     return ScaleBlock{std::max<int64_t>(weight[0], 1), std::max<int64_t>(weight[1], 1)};
   if (scales == std::vector{weight[0]} || scales == std::vector<int64_t>{weight[0], 1})

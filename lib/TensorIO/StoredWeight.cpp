@@ -121,21 +121,16 @@ Status Assembly::addScaled(const std::string &name, std::byte *out) {
   const TensorView &scales = checkpoint.find(scaleName)->tensor;
   if (matrix.shape.size() != 2)
     return fail(name, "a matrix, as only these have scales,");
-  std::optional<ScaleBlock> own;
-  if (scaleName == name + plainScaleSuffix) {
-    own = plainScaleBlock(matrix.shape, scales.shape);
-  } else {
-    if (!block) {
-      Result<ScaleBlock> read = readScaleBlock(checkpoint);
-      if (!read)
-        return read.failure();
-      block = *read;
-    }
-    if (scales.shape == scaleShape(matrix.shape, *block))
-      own = block;
+  bool isPlain = scaleName == name + plainScaleSuffix;
+  if (!isPlain && !block) {
+    Result<ScaleBlock> read = readScaleBlock(checkpoint);
+    if (!read)
+      return read.failure();
+    block = *read;
   }
-  if (!own ||
-      (scales.dtype != DType::F32 && scales.dtype != DType::BF16 && scales.dtype != DType::F16))
+  std::optional<ScaleBlock> own =
+      scaledBlocks(matrix.shape, scales.shape, scales.dtype, isPlain ? std::nullopt : block);
+  if (!own)
     return fail(scaleName, "scales of '" + name + "' " + shapeText(matrix.shape));
   int64_t rowBytes = std::max<int64_t>(matrix.shape[1], 1) * int64_t(dtypeSize(weight.dtype));
   int64_t rows = std::max<int64_t>(int64_t(kPieceBytes) / rowBytes, 1);

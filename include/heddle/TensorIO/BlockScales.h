@@ -29,9 +29,11 @@ inline constexpr const char *plainScaleSuffix = "_scale";
 /// The shape of the scales of a matrix.
 std::vector<int64_t> scaleShape(const std::vector<int64_t> &weight, ScaleBlock block);
 
-/// The blocks that a scale for all, or one per row, stands for; nothing if `scales` is no shape of such.
-std::optional<ScaleBlock> plainScaleBlock(const std::vector<int64_t> &weight,
-                                          const std::vector<int64_t> &scales);
+/// The blocks of a matrix whose scales have this shape and type: `blocks` for W_scale_inv; without
+/// them a row or all of the matrix, for W_scale. Nothing if no scales are such.
+std::optional<ScaleBlock> scaledBlocks(const std::vector<int64_t> &weight,
+                                       const std::vector<int64_t> &scales, DType type,
+                                       std::optional<ScaleBlock> blocks);
 
 /// quantization_config.weight_block_size of the config.json that lies beside a checkpoint's files.
 Result<ScaleBlock> readScaleBlock(const Checkpoint &checkpoint);

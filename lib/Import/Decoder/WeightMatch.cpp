@@ -105,21 +105,19 @@ void WeightMatcher::checkScales(const WeightInfo &weight) {
   std::string blockName = weight.name + blockScaleSuffix,
               plainName = weight.name + plainScaleSuffix;
   const WeightInfo *blocks = find(blockName), *plain = find(plainName);
+  std::optional<ScaleBlock> block;
   std::string expected = "[1] or [" + std::to_string(weight.shape[0]) + ", 1]";
-  if (blocks && config.scaleBlockRows)
-    expected =
-        shapeText(scaleShape(weight.shape, {config.scaleBlockRows, config.scaleBlockColumns}));
-  else if (blocks)
+  if (blocks && config.scaleBlockRows) {
+    block = {config.scaleBlockRows, config.scaleBlockColumns};
+    expected = shapeText(scaleShape(weight.shape, *block));
+  } else if (blocks)
     return fail(*blocks, "scales blocks, but quantization_config has no weight_block_size");
   const WeightInfo *scales = blocks ? blocks : plain;
   if (!scales)
     return fail(weight, "has type f8e4m3, but there is no tensor '" +
                             (config.scaleBlockRows ? blockName : plainName) + "'");
   used.insert(scales->name);
-  bool fits = blocks ? shapeText(scales->shape) == expected
-                     : plainScaleBlock(weight.shape, scales->shape).has_value();
-  if (!fits ||
-      (scales->dtype != DType::F32 && scales->dtype != DType::BF16 && scales->dtype != DType::F16))
+  if (!scaledBlocks(weight.shape, scales->shape, scales->dtype, block))
     fail(*scales, "has " + typeText(*scales) + ", expected " + expected + " of f32, bf16 or f16");
 }
 
