@@ -150,10 +150,8 @@ static DecoderConfig readDeepseekFields(FieldReader &fields, DeepseekDefaults de
   }
 
   ExpertFeedForward experts = readDeepseekExperts(fields, config, defaults);
-  int64_t dense = fields.integer("first_k_dense_replace", 3, {0, kLayerRange.high});
-  std::optional<std::vector<bool>> isDense;
-  if (defaults.hasLayerLists)
-    isDense = readLayerList(fields, "mlp_layer_types", config.numLayers, "sparse", "dense");
+  std::vector<bool> haveExperts =
+      readExpertLayers(fields, config.numLayers, /*dense=*/3, defaults.hasLayerLists);
   // Layers behind the last one predict further tokens.
   int64_t extra = fields.integer("num_nextn_predict_layers", 1, {0, 64});
   for (int64_t layer = 0; layer < extra; ++layer)
@@ -163,7 +161,7 @@ static DecoderConfig readDeepseekFields(FieldReader &fields, DeepseekDefaults de
     size_t place = static_cast<size_t>(index);
     LayerConfig layer = makePreNormLayer(config, haveIndexer[place] ? attention : sharing,
                                          makeGatedFeedForward(config));
-    if (isDense ? !(*isDense)[place] : index >= dense)
+    if (haveExperts[place])
       layer.feedForward = experts;
     config.layers.push_back(std::move(layer));
   }

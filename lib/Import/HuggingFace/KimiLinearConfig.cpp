@@ -4,8 +4,6 @@
 #include "LatentParts.h"
 #include "LayerParts.h"
 
-#include <algorithm>
-
 using namespace heddle;
 
 static KimiDeltaAttention makeDelta(const DecoderConfig &config, int64_t heads, int64_t dim,
@@ -96,17 +94,6 @@ static ExpertFeedForward readKimiExperts(FieldReader &fields, const DecoderConfi
   return experts;
 }
 
-/// Which layers have experts: those behind the first ones, or what transformers 5 writes.
-static std::vector<bool> readExpertLayers(FieldReader &fields, const DecoderConfig &config) {
-  int64_t dense = fields.integer("first_k_dense_replace", 1, {0, kLayerRange.high});
-  if (auto listed = readLayerList(fields, "mlp_layer_types", config.numLayers, "dense", "sparse"))
-    return *listed;
-  std::vector<bool> sparse;
-  for (int64_t layer = 0; layer < config.numLayers; ++layer)
-    sparse.push_back(layer >= dense);
-  return sparse;
-}
-
 DecoderConfig heddle::readKimiLinearConfig(FieldReader &fields) {
   CommonDefaults defaults;
   defaults.vocabSize = 163840;
@@ -135,7 +122,8 @@ DecoderConfig heddle::readKimiLinearConfig(FieldReader &fields) {
   std::vector<bool> linear;
   KimiDeltaAttention delta = readLinearConfig(fields, config, linear);
   ExpertFeedForward experts = readKimiExperts(fields, config);
-  std::vector<bool> sparse = readExpertLayers(fields, config);
+  std::vector<bool> sparse =
+      readExpertLayers(fields, config.numLayers, /*dense=*/1, /*mayBeListed=*/true);
   fields.integer("num_nextn_predict_layers", 0, {0, 64});
   for (int64_t index = 0; index < config.numLayers; ++index) {
     LayerConfig layer = makePreNormLayer(config, attention, makeGatedFeedForward(config));

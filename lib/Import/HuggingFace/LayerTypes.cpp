@@ -32,6 +32,18 @@ std::optional<std::vector<bool>> heddle::readLayerList(FieldReader &fields, cons
   return isSpecial;
 }
 
+std::vector<bool> heddle::readExpertLayers(FieldReader &fields, int64_t numLayers, int64_t dense,
+                                           bool mayBeListed) {
+  dense = fields.integer("first_k_dense_replace", dense, {0, kLayerRange.high});
+  if (mayBeListed)
+    if (auto listed = readLayerList(fields, "mlp_layer_types", numLayers, "dense", "sparse"))
+      return *listed;
+  std::vector<bool> haveExperts;
+  for (int64_t layer = 0; layer < numLayers; ++layer)
+    haveExperts.push_back(layer >= dense);
+  return haveExperts;
+}
+
 static std::optional<std::vector<bool>> readLayerTypes(FieldReader &fields, int64_t numLayers,
                                                        std::string_view special) {
   return readLayerList(fields, "layer_types", numLayers, "full_attention", special);

@@ -85,6 +85,11 @@ std::optional<std::vector<bool>> readLayerList(FieldReader &fields, const char *
                                                int64_t numLayers, std::string_view plain,
                                                std::string_view special);
 
+/// Which layers have experts: the sparse ones of mlp_layer_types if there may be such a list, else those behind the first
+/// first_k_dense_replace, by default `dense` (LayerTypes.cpp).
+std::vector<bool> readExpertLayers(FieldReader &fields, int64_t numLayers, int64_t dense,
+                                   bool mayBeListed);
+
 /// For architectures whose layers are all of one kind: layer_types, if given,
 /// must say whether they slide (LayerTypes.cpp).
 void checkUniformLayerTypes(FieldReader &fields, const DecoderConfig &config, bool slides);
