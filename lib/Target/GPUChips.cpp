@@ -31,6 +31,13 @@ GPUChip withSharedBytes(GPUChip chip, int64_t limit) {
   return chip;
 }
 
+int64_t ringStages(const GPUChip &chip, int64_t stageBytes, int64_t most) {
+  int64_t stages = std::min(most, chip.sharedBytesPerCTA / 2 / stageBytes);
+  if (stages >= 2)
+    return stages;
+  return 2 * stageBytes <= chip.sharedBytesPerCTA ? 2 : 1;
+}
+
 // Registers are given out to warps, 256 at a time, from the four partitions of an SM; shared memory in units of 128 bytes, with 1 KB of
 // each CTA's for the system.
 int64_t plannedOccupancy(const GPUChip &chip, int64_t threads, int64_t registersPerThread,

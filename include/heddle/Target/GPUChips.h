@@ -35,6 +35,9 @@ const GPUChip *lookupGPUChip(llvm::StringRef name);
 /// The chip, with less shared memory for a CTA.
 GPUChip withSharedBytes(GPUChip chip, int64_t limit);
 
+/// Stages of a ring, at most `most`, that leave room for a second CTA; two if only they fit, else one.
+int64_t ringStages(const GPUChip &chip, int64_t stageBytes, int64_t most);
+
 /// CTAs that one SM holds at a time; 0 if a single one does not fit.
 int64_t plannedOccupancy(const GPUChip &chip, int64_t threads, int64_t registersPerThread,
                          int64_t sharedBytes);

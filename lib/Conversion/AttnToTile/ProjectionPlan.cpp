@@ -245,11 +245,11 @@ ProjectionForm ProjectionForm::choose(const ProjectionPlan &plan, const Projecti
   // A warp has at least one matrix instruction of 16 rows and 8 columns.
   while (form.warps > 1 && form.rows / 16 * (form.columns / 8) < form.warps)
     form.warps /= 2;
-  // As many stages as leave room for a second CTA.
   int64_t stageBytes = (form.rows + form.columns * products) * form.depth *
                        llvm::divideCeil(product.factorType().getIntOrFloatBitWidth(), 8);
-  while (chip && form.stages > 2 && 2 * form.stages * stageBytes > chip->sharedBytesPerCTA)
-    --form.stages;
+  // Rows that a norm is applied to have no place in the ring, so that two stages may fit that do not seem to.
+  if (chip)
+    form.stages = std::max<int64_t>(2, ringStages(*chip, stageBytes, form.stages));
   return form;
 }
 

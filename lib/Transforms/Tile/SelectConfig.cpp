@@ -229,11 +229,7 @@ static Choice choose(const KernelShape &shape, const GPUChip &chip, std::optiona
     most = std::min(most, product.mostWarps());
   choice.warps = chooseWarps(shape, most, hint);
   if (shape.ring) {
-    // As many stages as leave room for a second CTA, but two if they fit at all.
-    int64_t bytes = shape.ring->operandBytes();
-    choice.stages = std::min(mostStages, chip.sharedBytesPerCTA / 2 / bytes);
-    if (choice.stages < 2)
-      choice.stages = 2 * bytes <= chip.sharedBytesPerCTA ? 2 : 1;
+    choice.stages = ringStages(chip, shape.ring->operandBytes(), mostStages);
     if (shape.ring->bits == 16)
       choice.ctas = plannedCTAs(shape, chip, choice);
   }
