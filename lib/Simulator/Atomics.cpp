@@ -73,16 +73,12 @@ static Outcome exchangeIf(void *address, uint64_t expected, uint64_t desired) {
 
 /// What all atomics do around their effect.
 template <typename Effect>
-static uint64_t perform(Thread &self, const AccessInfo &access, uint32_t order, Effect effect) {
+static uint64_t runAtomic(Thread &self, const AccessInfo &access, uint32_t order, Effect effect) {
   Located located = locate(self, access);
   if (!located.host)
     return 0;
   bool isShared = access.space == HEDDLE_SIM_SHARED;
-  if (isShared && self.cta->hasShadow())
-    self.cta->follow(self, AccessKind::Atomic, uint32_t(access.address), access.size, false,
-                     access.op, access.newValue);
-  auto atomic = [&] { return effect(located.host); };
-  Outcome outcome = isShared ? atomic() : accessInOrder(self, access, order, atomic);
+  Outcome outcome = perform(self, access, order, [&] { return effect(located.host); });
   if (outcome.changed)
     self.cta->noteProgress();
   self.cta->log(self, {isShared ? 0 : located.counted, uint32_t(access.address), access.op,
@@ -97,7 +93,7 @@ extern "C" uint64_t heddle_sim_atomic(heddle_sim_thread *self, uint32_t op, uint
                                       uint64_t operand) {
   bool wide = kind == HEDDLE_SIM_ATOMIC_ADD_I64 || kind == HEDDLE_SIM_ATOMIC_EXCH_I64;
   AccessInfo access = {AccessKind::Atomic, space, address, wide ? 8u : 4u, op, operand, 0};
-  return perform(*self, access, order, [&](void *host) {
+  return runAtomic(*self, access, order, [&](void *host) {
     return wide ? update<uint64_t>(host, kind, operand)
                 : update<uint32_t>(host, kind, uint32_t(operand));
   });
@@ -107,7 +103,7 @@ extern "C" uint64_t heddle_sim_atomic_cas(heddle_sim_thread *self, uint32_t op, 
                                           uint32_t size, uint32_t order, uint64_t address,
                                           uint64_t expected, uint64_t desired) {
   AccessInfo access = {AccessKind::Atomic, space, address, size == 8 ? 8u : 4u, op, desired, 0};
-  return perform(*self, access, order, [&](void *host) {
+  return runAtomic(*self, access, order, [&](void *host) {
     return size == 8 ? exchangeIf<uint64_t>(host, expected, desired)
                      : exchangeIf<uint32_t>(host, expected, desired);
   });

@@ -130,19 +130,10 @@ static void load(Thread &self, const AccessInfo &access, uint32_t order, void *v
     std::memset(value, 0, access.size);
     return;
   }
-  if (access.space == HEDDLE_SIM_GLOBAL && access.isStrong) {
-    accessInOrder(self, access, order, [&] {
-      copy(value, located.host, access.size);
-      return true;
-    });
-  } else {
-    if (access.space == HEDDLE_SIM_GLOBAL)
-      followGlobal(self, access);
-    else if (self.cta->hasShadow())
-      self.cta->follow(self, AccessKind::Read, uint32_t(access.address), access.size, false,
-                       access.op, 0);
+  perform(self, access, order, [&] {
     copy(value, located.host, access.size);
-  }
+    return true;
+  });
   log(self, access, located, HEDDLE_SIM_LOAD_GLOBAL, HEDDLE_SIM_LOAD_SHARED);
 }
 
@@ -154,19 +145,10 @@ static void store(Thread &self, AccessInfo access, uint32_t order, const void *v
   Located located = locate(self, access);
   if (!located.host)
     return;
-  if (access.space == HEDDLE_SIM_GLOBAL && access.isStrong) {
-    accessInOrder(self, access, order, [&] {
-      copy(located.host, value, access.size);
-      return true;
-    });
-  } else {
-    if (access.space == HEDDLE_SIM_GLOBAL)
-      followGlobal(self, access);
-    else if (self.cta->hasShadow())
-      self.cta->follow(self, AccessKind::Write, uint32_t(access.address), access.size, false,
-                       access.op, access.newValue);
+  perform(self, access, order, [&] {
     copy(located.host, value, access.size);
-  }
+    return true;
+  });
   log(self, access, located, HEDDLE_SIM_STORE_GLOBAL, HEDDLE_SIM_STORE_SHARED);
 }
 

@@ -93,6 +93,20 @@ auto accessInOrder(Thread &self, const AccessInfo &access, uint32_t order, Effec
   return result;
 }
 
+/// Does a load, store or atomic by `effect`, and looks for races. `order` is a heddle_sim_order of strong accesses and atomics.
+template <typename Effect>
+auto perform(Thread &self, const AccessInfo &access, uint32_t order, Effect effect) {
+  bool isGlobal = access.space == HEDDLE_SIM_GLOBAL;
+  if (isGlobal && (access.isStrong || access.kind == AccessKind::Atomic))
+    return accessInOrder(self, access, order, effect);
+  if (isGlobal)
+    followGlobal(self, access);
+  else if (self.cta->hasShadow())
+    self.cta->follow(self, access.kind, uint32_t(access.address), access.size, false, access.op,
+                     access.newValue);
+  return effect();
+}
+
 } // namespace heddle::sim
 
 #endif // HEDDLE_LIB_SIMULATOR_MEMORY_H
