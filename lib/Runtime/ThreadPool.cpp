@@ -176,32 +176,19 @@ void adoptPool() {
   }
 }
 
-/// Takes the first tasks of a share; none if it is empty.
-Range takeFirst(Share &share) {
+/// Takes tasks of a share: some of the first, or the later half; none if it is empty.
+Range take(Share &share, bool first) {
   uint64_t word = share.left.load(std::memory_order_relaxed);
   for (;;) {
     Range left(word);
     if (left.isEmpty())
       return left;
-    uint32_t chunk = (left.end - left.first) / chunksOfShare;
-    uint32_t end = left.first + (chunk > 1 ? chunk : 1);
-    if (share.left.compare_exchange_weak(word, Range(end, left.end).word(),
+    uint32_t count = left.end - left.first, chunk = count / chunksOfShare;
+    uint32_t cut = left.first + (first ? (chunk > 1 ? chunk : 1) : count / 2);
+    Range head(left.first, cut), tail(cut, left.end);
+    if (share.left.compare_exchange_weak(word, (first ? tail : head).word(),
                                          std::memory_order_relaxed))
-      return {left.first, end};
-  }
-}
-
-/// Takes the later half of a share; none if it is empty.
-Range takeLastHalf(Share &share) {
-  uint64_t word = share.left.load(std::memory_order_relaxed);
-  for (;;) {
-    Range left(word);
-    if (left.isEmpty())
-      return left;
-    uint32_t first = left.first + (left.end - left.first) / 2;
-    if (share.left.compare_exchange_weak(word, Range(left.first, first).word(),
-                                         std::memory_order_relaxed))
-      return {first, left.end};
+      return first ? head : tail;
   }
 }
 
@@ -215,7 +202,7 @@ bool takeFromOthers(Slot &slot, int own) {
   Share &share = slot.shares[own];
   uint64_t empty = share.left.load(std::memory_order_relaxed);
   for (int i = 1; i < slot.numShares; ++i) {
-    Range taken = takeLastHalf(slot.shares[(own + i) % slot.numShares]);
+    Range taken = take(slot.shares[(own + i) % slot.numShares], /*first=*/false);
     if (taken.isEmpty())
       continue;
     bool isEmpty = Range(empty).isEmpty();
@@ -233,9 +220,12 @@ void takePart(Slot &slot, int seat) {
   insideTask = true;
   int own = seat % slot.numShares;
   do {
-    for (Range range = takeFirst(slot.shares[own]); !range.isEmpty();
-         range = takeFirst(slot.shares[own]))
+    for (;;) {
+      Range range = take(slot.shares[own], /*first=*/true);
+      if (range.isEmpty())
+        break;
       runRange(slot, range);
+    }
   } while (takeFromOthers(slot, own));
   insideTask = outer;
 }
