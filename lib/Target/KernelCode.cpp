@@ -85,7 +85,9 @@ SmallVector<Emission *> bySize(std::vector<Emission> &emissions) {
     emission.module->walk([&](Operation *) { ++operations; });
     sizes.push_back({operations, &emission});
   }
-  llvm::stable_sort(sizes, [](auto &a, auto &b) { return a.first > b.first; });
+  llvm::sort(sizes, [](auto &a, auto &b) {
+    return a.first != b.first ? a.first > b.first : a.second < b.second;
+  });
   return llvm::map_to_vector(sizes, [](auto &each) { return each.second; });
 }
 
