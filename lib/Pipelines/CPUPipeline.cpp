@@ -143,6 +143,7 @@ void buildKernelsToTasksPipeline(OpPassManager &pm, const KernelsToLLVMPipelineO
       createExpandTranscendentalsPass({/*scalef=*/variant->lanes == 16}));
   addCleanup(pm);
   pm.addPass(createOutlineTasksPass());
+  pm.addPass(createShareLoopsPass());
   if (variant->emulatesAMX)
     pm.addPass(createEmulateAMXPass());
   EmitEntryThunksPassOptions thunks;

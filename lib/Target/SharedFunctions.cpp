@@ -179,40 +179,77 @@ void shareFunctions(ArrayRef<VariantModule> modules, StringRef prefix) {
     rename(modules[i].module, symbols[i], renamings[i]);
 }
 
+/// Function -> the module's symbols that it names.
+using References = DenseMap<Operation *, SetVector<Operation *>>;
+
+/// A function and the definitions that it names; empty if these name further ones, or if others name them.
+static SetVector<Operation *> separableFrom(Operation *function, const References &references,
+                                            const References &users) {
+  SetVector<Operation *> separable;
+  separable.insert(function);
+  for (Operation *callee : references.lookup(function)) {
+    if (!isDefinition(callee) || callee == function)
+      continue;
+    if (users.lookup(callee).size() > 1 || llvm::any_of(references.lookup(callee), isDefinition))
+      return {};
+    separable.insert(callee);
+  }
+  return separable;
+}
+
 OwningOpRef<ModuleOp> splitLargestFunction(const VariantModule &code, StringRef prefix,
                                            int64_t leastOps) {
   Symbols symbols = symbolsOf(code.module);
-  auto referencesOf = [&](Operation *function) {
-    SetVector<Operation *> references;
-    function->walk([&](Operation *op) {
+  References references, users;
+  DenseMap<Operation *, int64_t> ops;
+  for (auto [name, symbol] : symbols) {
+    SetVector<Operation *> &named = references[symbol];
+    symbol->walk([&, symbol = symbol](Operation *op) {
+      ++ops[symbol];
       op->getAttrDictionary().walk([&](FlatSymbolRefAttr reference) {
-        if (Operation *symbol = symbols.lookup(reference.getAttr()))
-          references.insert(symbol);
+        if (Operation *other = symbols.lookup(reference.getAttr()))
+          named.insert(other);
       });
     });
-    return references;
-  };
-  Operation *largest = nullptr;
-  int64_t size = 0;
+    for (Operation *other : named)
+      users[other].insert(symbol);
+  }
+
+  SetVector<Operation *> moved;
+  int64_t size = leastOps - 1;
   for (auto [name, op] : symbols) {
-    int64_t ops = 0;
-    op->walk([&](Operation *) { ++ops; });
-    if (ops > size && isDefinition(op) && llvm::none_of(referencesOf(op), isDefinition)) {
-      largest = op;
-      size = ops;
+    if (!isDefinition(op))
+      continue;
+    SetVector<Operation *> separable = separableFrom(op, references, users);
+    int64_t sum = 0;
+    for (Operation *each : separable)
+      sum += ops[each];
+    if (sum > size) {
+      moved = std::move(separable);
+      size = sum;
     }
   }
-  if (size < leastOps)
+  if (moved.empty())
     return nullptr;
 
   OwningOpRef<ModuleOp> split(cast<ModuleOp>(code.module->cloneWithoutRegions()));
   split->getRegion().emplaceBlock();
   OpBuilder builder = OpBuilder::atBlockEnd(split->getBody());
-  for (Operation *reference : referencesOf(largest))
+  SetVector<Operation *> declared;
+  for (Operation *op : moved)
+    declared.insert_range(references[op]);
+  declared.set_subtract(moved);
+  for (Operation *reference : declared)
     builder.clone(*reference);
+  Operation *largest = moved.front();
   setLinkage(largest, LLVM::Linkage::External);
-  builder.clone(*largest);
+  for (Operation *op : moved)
+    builder.clone(*op);
   dropBody(largest);
+  for (Operation *op : llvm::drop_begin(moved))
+    op->erase();
+  // Symbols that are no longer in the module.
+  symbols = symbolsOf(code.module);
   // Other modules know a shared one by its name.
   StringAttr name = SymbolTable::getSymbolName(largest);
   if (name.strref().starts_with((prefix + ".shared.").str()))

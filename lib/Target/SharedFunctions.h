@@ -21,9 +21,9 @@ struct VariantModule {
 /// is shared, too, or an equal constant or declaration. `modules` come from the least variant to the most demanding.
 void shareFunctions(llvm::ArrayRef<VariantModule> modules, llvm::StringRef prefix);
 
-/// Moves the largest function of `code` that calls none of the module's own into a module of its own, which can be compiled beside the rest;
-/// `code` keeps a declaration. The function is a symbol `<prefix>.<variant>.<function>`, unless it is shared. Null if it has less than `leastOps`
-/// operations.
+/// Moves the largest function of `code`, with those that it alone calls, into a module of their own, which can be compiled beside the rest;
+/// `code` keeps a declaration. The function is a symbol `<prefix>.<variant>.<function>`, unless it is shared. Null if all have less than
+/// `leastOps` operations.
 mlir::OwningOpRef<mlir::ModuleOp> splitLargestFunction(const VariantModule &code,
                                                        llvm::StringRef prefix, int64_t leastOps);
 

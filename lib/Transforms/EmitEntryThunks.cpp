@@ -106,7 +106,7 @@ private:
 struct EmitEntryThunksPass : impl::EmitEntryThunksPassBase<EmitEntryThunksPass> {
   using EmitEntryThunksPassBase::EmitEntryThunksPassBase;
 
-  /// All work is in tasks; what is around them runs once a call and only costs compile time.
+  /// All work is in tasks, and in functions with attributes of their own; what is around them runs once a call and only costs compile time.
   ArrayAttr unoptimized() {
     Builder b(&getContext());
     return b.getStrArrayAttr({"noinline", "optnone"});
@@ -124,7 +124,8 @@ struct EmitEntryThunksPass : impl::EmitEntryThunksPassBase<EmitEntryThunksPass> 
     auto internal = LLVM::LinkageAttr::get(&getContext(), LLVM::Linkage::Internal);
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       function->setAttr("llvm.linkage", internal);
-      function->setAttr("passthrough", unoptimized());
+      if (!function->hasAttr("passthrough"))
+        function->setAttr("passthrough", unoptimized());
     }
   }
 };

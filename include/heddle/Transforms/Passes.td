@@ -208,6 +208,20 @@ def OutlineTasksPass : Pass<"outline-tasks", "mlir::ModuleOp"> {
   let dependentDialects = ["mlir::LLVM::LLVMDialect", "mlir::scf::SCFDialect"];
 }
 
+def ShareLoopsPass : Pass<"share-loops", "mlir::ModuleOp"> {
+  let summary = "Make one function of the loops that a task has several times";
+  let description = [{
+    Input: outlined tasks, `llvm.func` with structured loops.
+    Output: `scf.for` ops with at most four results that are equal, but for the values that they take from outside and for sizes of
+    memrefs with equal strides, are calls of one `func.func @<task>_loop_<n>`. The largest are taken first. Tasks with AMX's matrix tiles
+    stay whole, since a call costs these their configuration.
+  }];
+  let options = [
+    Option<"leastOps", "least-ops", "unsigned", "32", "operations of the smallest loop that becomes a function">,
+  ];
+  let dependentDialects = ["mlir::func::FuncDialect", "mlir::LLVM::LLVMDialect", "mlir::memref::MemRefDialect"];
+}
+
 def LowerRuntimeChecksPass : Pass<"lower-runtime-checks", "mlir::ModuleOp"> {
   let summary = "Make entries return a status, and checks return early with a message";
   let description = [{
