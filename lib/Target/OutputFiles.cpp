@@ -2,6 +2,8 @@
 
 #include "heddle/Target/OutputFiles.h"
 
+#include "heddle/TensorIO/File.h"
+
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -18,9 +20,10 @@ static llvm::Error writeError(llvm::StringRef path, std::error_code error) {
 
 /// Opens the file, writes, and closes it.
 static llvm::Error writeStream(llvm::StringRef path,
-                               llvm::function_ref<llvm::Error(llvm::raw_ostream &)> write) {
+                               llvm::function_ref<llvm::Error(llvm::raw_ostream &)> write,
+                               llvm::sys::fs::OpenFlags flags = llvm::sys::fs::OF_None) {
   std::error_code error;
-  llvm::raw_fd_ostream os(path, error);
+  llvm::raw_fd_ostream os(path, error, flags);
   if (!error) {
     if (llvm::Error failure = write(os))
       return failure;
@@ -40,15 +43,8 @@ llvm::Error writeFile(llvm::StringRef path, llvm::StringRef content) {
 
 namespace {
 
-/// Something that can be written to but not replaced, such as /dev/null or a pipe.
-bool isDevice(llvm::StringRef path) {
-  llvm::sys::fs::file_status status;
-  return !llvm::sys::fs::status(path, status) && llvm::sys::fs::exists(status) &&
-         !llvm::sys::fs::is_regular_file(status) && !llvm::sys::fs::is_directory(status);
-}
-
-/// Makes the file elsewhere and copies its bytes to the device.
-llvm::Error writeDevice(llvm::StringRef path,
+/// Makes the file elsewhere and adds its bytes to what the stream has got.
+llvm::Error addToStream(llvm::StringRef path,
                         llvm::function_ref<llvm::Error(llvm::StringRef)> make) {
   llvm::SmallString<128> temporary;
   if (std::error_code error = llvm::sys::fs::createTemporaryFile("heddle", "out", temporary))
@@ -59,7 +55,11 @@ llvm::Error writeDevice(llvm::StringRef path,
   auto content = llvm::MemoryBuffer::getFile(temporary);
   if (!content)
     return writeError(path, content.getError());
-  return writeFile(path, (*content)->getBuffer());
+  auto copy = [&](llvm::raw_ostream &os) {
+    os << (*content)->getBuffer();
+    return llvm::Error::success();
+  };
+  return writeStream(path, copy, llvm::sys::fs::OF_Append);
 }
 
 /// Removes a file at the end, and when a signal ends the process.
@@ -98,8 +98,8 @@ llvm::Error replaceFile(llvm::StringRef path, mode_t mode,
                         llvm::function_ref<llvm::Error(llvm::StringRef)> make) {
   if (llvm::sys::fs::is_directory(path))
     return llvm::createStringError("can't write " + path + ": it is a folder");
-  if (isDevice(path))
-    return writeDevice(path, make);
+  if (isStream(path.str()))
+    return addToStream(path, make);
   TemporaryOutput temporary;
   std::error_code error = temporary.create(path + ".%%%%%%%%.tmp");
   if (!error) {
@@ -117,7 +117,7 @@ llvm::Error replaceFile(llvm::StringRef path, mode_t mode,
 
 } // namespace
 
-bool isReplaceable(llvm::StringRef path) { return path != "-" && !isDevice(path); }
+bool isReplaceable(llvm::StringRef path) { return path != "-" && !isStream(path.str()); }
 
 llvm::Error replaceFile(llvm::StringRef path,
                         llvm::function_ref<llvm::Error(llvm::StringRef)> make) {

@@ -5,8 +5,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <limits.h>
+#include <linux/magic.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 
 using namespace heddle;
@@ -59,13 +62,43 @@ MappedFile::~MappedFile() {
     munmap(const_cast<std::byte *>(address), length);
 }
 
+/// The folder of a path, with its slash; empty for the current one.
+static std::string folderOf(const std::string &path) { return path.substr(0, path.rfind('/') + 1); }
+
+bool heddle::isStream(const std::string &path) {
+  struct stat facts;
+  if (stat(path.c_str(), &facts) == 0 && !S_ISREG(facts.st_mode) && !S_ISDIR(facts.st_mode))
+    return true;
+  // /dev/stdout is a link to a name of /proc, which stands for an open file. That may be a regular one: what renames would replace is
+  // the link, for the whole system.
+  std::string name = path;
+  for (int links = 0; links < 40; ++links) {
+    std::string folder = folderOf(name);
+    struct statfs system;
+    if (statfs(folder.empty() ? "." : folder.c_str(), &system) == 0 &&
+        system.f_type == PROC_SUPER_MAGIC)
+      return true;
+    char target[PATH_MAX];
+    ssize_t size = readlink(name.c_str(), target, sizeof(target));
+    if (size <= 0)
+      return false;
+    name = (target[0] == '/' ? "" : folder) + std::string(target, size_t(size));
+  }
+  return false;
+}
+
 Result<AtomicFile> AtomicFile::create(const std::string &path) {
-  size_t slash = path.rfind('/');
-  size_t nameAt = slash == std::string::npos ? 0 : slash + 1;
-  std::string temporary = path.substr(0, nameAt) + "." + path.substr(nameAt) + ".XXXXXX";
+  std::string folder = folderOf(path);
+  std::string temporary = folder + "." + path.substr(folder.size()) + ".XXXXXX";
+  bool toStream = isStream(path);
+  if (toStream) {
+    const char *place = std::getenv("TMPDIR");
+    temporary = std::string(place && *place ? place : "/tmp") + "/heddle.XXXXXX";
+  }
   int descriptor = mkostemp(temporary.data(), O_CLOEXEC);
   if (descriptor < 0)
-    return systemFailure(path, "create a file beside it");
+    return systemFailure(toStream ? temporary : path,
+                         toStream ? "create it" : "create a file beside it");
   // mkostemp gives 0600; a result file gets what the user's umask says.
   mode_t mask = umask(0);
   umask(mask);
@@ -84,7 +117,7 @@ AtomicFile::~AtomicFile() {
   unlink(temporary.c_str());
 }
 
-Status AtomicFile::write(const void *data, size_t size) {
+static Status writeAll(int descriptor, const std::string &path, const void *data, size_t size) {
   const char *at = static_cast<const char *>(data);
   while (size > 0) {
     ssize_t written = ::write(descriptor, at, size);
@@ -98,7 +131,33 @@ Status AtomicFile::write(const void *data, size_t size) {
   return {};
 }
 
+Status AtomicFile::write(const void *data, size_t size) {
+  return writeAll(descriptor, path, data, size);
+}
+
+Status AtomicFile::addToStream() {
+  int stream = open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  if (stream < 0)
+    return systemFailure(path, "write");
+  Status status;
+  char piece[1 << 16];
+  ssize_t size = 0;
+  for (off_t at = 0; status && (size = pread(descriptor, piece, sizeof(piece), at)) > 0; at += size)
+    status = writeAll(stream, path, piece, size_t(size));
+  if (status && size < 0)
+    status = systemFailure(temporary, "read");
+  if (close(stream) != 0 && status)
+    status = systemFailure(path, "write");
+  return status;
+}
+
 Status AtomicFile::commit() {
+  if (isStream(path)) {
+    Status status = addToStream();
+    close(std::exchange(descriptor, -1));
+    unlink(temporary.c_str());
+    return status;
+  }
   int closed = close(std::exchange(descriptor, -1));
   if (closed == 0 && std::rename(temporary.c_str(), path.c_str()) == 0)
     return {};

@@ -15,14 +15,14 @@ llvm::Error writeOutput(llvm::StringRef path,
                         llvm::function_ref<llvm::Error(llvm::raw_ostream &)> write);
 
 /// Calls `make` with the path of a temporary file beside `path` and renames that file to `path` if it succeeds. The result is
-/// readable by all, and executable, as far as the process' umask allows. A device such as /dev/null is written to instead.
+/// readable by all, and executable, as far as the process' umask allows. A stream such as /dev/stdout is written to instead.
 llvm::Error replaceFile(llvm::StringRef path,
                         llvm::function_ref<llvm::Error(llvm::StringRef)> make);
 
 /// Writes `content` to the file at `path`, which is for names that no reader knows yet: a failure leaves a part of it there.
 llvm::Error writeFile(llvm::StringRef path, llvm::StringRef content);
 
-/// Whether `path` is a file or could become one: neither standard output nor a device.
+/// Whether `path` is a file or could become one: neither standard output nor another stream.
 bool isReplaceable(llvm::StringRef path);
 
 } // namespace heddle

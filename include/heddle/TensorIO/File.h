@@ -28,8 +28,13 @@ private:
   size_t length = 0;
 };
 
+/// Whether what is at `path` can be written to, but its name not be given to another file: a device, a
+/// pipe, or an open file of this process, such as /dev/stdout.
+bool isStream(const std::string &path);
+
 /// A file that appears under its name only when it is complete: it is written under a temporary
 /// name in the same folder and renamed by commit(). Without commit() the temporary file is removed.
+/// A stream gets all bytes from commit().
 class AtomicFile {
 public:
   static Result<AtomicFile> create(const std::string &path);
@@ -45,6 +50,7 @@ public:
   Status commit();
 
 private:
+  Status addToStream();
   AtomicFile(std::string path, std::string temporary, int descriptor)
       : path(std::move(path)), temporary(std::move(temporary)), descriptor(descriptor) {}
   std::string path, temporary;

@@ -2,8 +2,10 @@
 
 #include "heddle/TensorIO/File.h"
 #include "TemporaryFolder.h"
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 using namespace heddle;
 using test::TemporaryFolder;
@@ -64,6 +66,44 @@ TEST(FileTest, RemovesTheTemporaryFileWhenItCannotReplace) {
   EXPECT_EQ(folder.countFiles(), 1u);
   EXPECT_EQ(AtomicFile::create(folder / "no/such").error(),
             folder / "no/such" + ": cannot create a file beside it: No such file or directory");
+}
+
+TEST(FileTest, AddsToStreams) {
+  TemporaryFolder folder;
+  EXPECT_FALSE(isStream(folder.path));
+  EXPECT_FALSE(isStream(folder / "none"));
+  std::string log = folder.write("log", "before ");
+  EXPECT_FALSE(isStream(log));
+  std::filesystem::create_symlink(log, folder / "link");
+  EXPECT_FALSE(isStream(folder / "link"));
+  EXPECT_TRUE(isStream("/dev/null"));
+
+  // A link as /dev/stdout is one, to an open file.
+  int descriptor = open(log.c_str(), O_WRONLY);
+  std::string name = "/proc/self/fd/" + std::to_string(descriptor), stream = folder / "stream";
+  std::filesystem::create_symlink(name, stream);
+  EXPECT_TRUE(isStream(stream));
+  Result<AtomicFile> file = AtomicFile::create(stream);
+  ASSERT_TRUE(file) << file.error();
+  ASSERT_TRUE(file->write(std::string(100000, 'x')));
+  EXPECT_EQ(TemporaryFolder::read(log), "before ");
+  ASSERT_TRUE(file->commit());
+  EXPECT_EQ(TemporaryFolder::read(log), "before " + std::string(100000, 'x'));
+  EXPECT_TRUE(std::filesystem::is_symlink(stream));
+  close(descriptor);
+  EXPECT_EQ(folder.countFiles(), 3u);
+}
+
+TEST(FileTest, SaysThatAStreamTakesNoMore) {
+  struct stat facts;
+  if (stat("/dev/full", &facts) != 0 || !S_ISCHR(facts.st_mode))
+    GTEST_SKIP() << "there is no device /dev/full";
+  Result<AtomicFile> file = AtomicFile::create("/dev/full");
+  ASSERT_TRUE(file) << file.error();
+  ASSERT_TRUE(file->write("text"));
+  EXPECT_EQ(file->commit().error(), "/dev/full: cannot write: No space left on device");
+  ASSERT_EQ(stat("/dev/full", &facts), 0);
+  EXPECT_TRUE(S_ISCHR(facts.st_mode));
 }
 
 } // namespace
