@@ -1,5 +1,7 @@
 //===- Linker.cpp - links a module in this process with LLD ---------------===//
 
+#include "LLVMOptions.h"
+
 #include "heddle/Target/ObjectEmission.h"
 #include "heddle/Target/OutputFiles.h"
 
@@ -10,7 +12,6 @@
 #include "llvm/Support/Path.h"
 
 #include <fcntl.h>
-#include <mutex>
 #include <sys/stat.h>
 #include <thread>
 #include <unistd.h>
@@ -138,9 +139,8 @@ llvm::Error runLinker(const TemporaryFolder &folder, const LinkInputs &inputs,
   llvm::SmallVector<const char *> argv;
   for (const std::string &argument : arguments)
     argv.push_back(argument.c_str());
-  // LLD keeps global state during a link.
-  static std::mutex mutex;
-  std::lock_guard<std::mutex> lock(mutex);
+  // LLD keeps global state during a link, and sets back all options of the process.
+  std::lock_guard<std::mutex> lock(optionsMutex());
   std::string messages;
   llvm::raw_string_ostream os(messages);
   lld::Result result = lld::lldMain(argv, os, os, {{lld::Gnu, &lld::elf::link}});

@@ -10,6 +10,7 @@
 
 #include "heddle/Target/NVPTXEmission.h"
 
+#include "LLVMOptions.h"
 #include "Optimizer.h"
 
 #include "mlir/Target/LLVMIR/Export.h"
@@ -22,8 +23,6 @@
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Triple.h"
-
-#include <mutex>
 
 using namespace mlir;
 
@@ -39,8 +38,7 @@ using TargetMachinePtr = std::unique_ptr<llvm::TargetMachine>;
 llvm::Expected<TargetMachinePtr> createTargetMachine(const GPUChip &chip, int level) {
   // A registered option, global to the process, is the only way to ask for short pointers. The linker resets options, so it is set each
   // time.
-  static std::mutex mutex;
-  std::lock_guard<std::mutex> lock(mutex);
+  std::lock_guard<std::mutex> lock(optionsMutex());
   static bool initialized = [] {
     LLVMInitializeNVPTXTargetInfo();
     LLVMInitializeNVPTXTarget();

@@ -1,6 +1,7 @@
 //===- KernelCodeTest.cpp - kernels to images -----------------------------===//
 
 #include "heddle/Target/KernelCode.h"
+#include "heddle/Target/ObjectEmission.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -9,8 +10,13 @@
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "llvm/Support/Endian.h"
+#include "llvm/Support/FileSystem.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+
+#include <atomic>
+#include <chrono>
+#include <thread>
 
 using namespace heddle;
 using ::testing::HasSubstr;
@@ -107,6 +113,26 @@ TEST_F(KernelCodeTest, OneErrorStopsNoOther) {
                             "kernel 'k2': 'k2' calls 'outside', for which GPUs have no instruction",
                             "kernel 'k5': 'k5' calls 'outside', for which GPUs have no "
                             "instruction"));
+}
+
+// As in a process that compiles several modules at once: LLD sets back LLVM's options, of which shared pointers of 32 bits need one.
+TEST_F(KernelCodeTest, LinksOfOtherThreadsChangeNothing) {
+  options.ptxOnly = true;
+  llvm::SmallString<128> object;
+  ASSERT_FALSE(llvm::sys::fs::createTemporaryFile("heddle-link", "o", object));
+  std::atomic<bool> done = false;
+  std::thread links([&] {
+    while (!done)
+      EXPECT_FALSE(linkRelocatable({{}, {}, false}, object));
+  });
+  int failures = 0;
+  for (auto end = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+       std::chrono::steady_clock::now() < end;)
+    failures += mlir::failed(emitKernels(findKernelModules(*module), options));
+  done = true;
+  links.join();
+  llvm::sys::fs::remove(object);
+  EXPECT_EQ(failures, 0);
 }
 
 } // namespace
