@@ -33,7 +33,7 @@ headers_and_tools() {
 configure_example() {
   cmake -S "examples/$1" -B "$scratch/$1" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Release \
     -DCMAKE_C_COMPILER=clang-22 -DCMAKE_CXX_COMPILER=clang++-22 -DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=lld-22 \
-    -DCMAKE_CXX_FLAGS_RELEASE=-O0 -DMLIR_DIR="$(sed -n 's/^MLIR_DIR:[^=]*=//p' "$build/CMakeCache.txt")" &&
+    -DCMAKE_CXX_FLAGS_RELEASE=-O0 &&
     ninja -C "$scratch/$1"
 }
 
