@@ -11,22 +11,31 @@ case "${1:-}" in
 esac
 root=$(cd "$(dirname "$0")/.." && pwd)
 compiler=$root/build/bin/heddle-compile
-folder=$root/build/device
+folder=
 targets=sm_80,sm_86,sm_89,sm_90
 for argument; do
   case "$argument" in
     --target=*) targets=${argument#--target=} ;;
     -*) echo "make_device_modules: unknown option $argument (see --help)" >&2; exit 2 ;;
-    *) folder=$argument ;;
+    "") echo "make_device_modules: the folder's name is empty" >&2; exit 2 ;;
+    *)
+      [[ -z $folder ]] || { echo "make_device_modules: takes one folder, not $folder and $argument" >&2; exit 2; }
+      folder=$argument
+      ;;
   esac
 done
+target_folder=${folder:-$root/build/device}
+target_folder=${target_folder%/}
 [[ -x $compiler ]] || { echo "make_device_modules: build first: ./heddle build" >&2; exit 1; }
-if [[ -e $folder && ! -e $folder/device.json && -n $(ls -A "$folder") ]]; then
-  echo "make_device_modules: $folder is not a folder of device modules; give another" >&2
+if [[ -e $target_folder && ! -e $target_folder/device.json && -n $(ls -A "$target_folder") ]]; then
+  echo "make_device_modules: $target_folder is not a folder of device modules; give another" >&2
   exit 1
 fi
-rm -rf "$folder"
-mkdir -p "$folder/modules"
+# Beside the old one until all is there.
+mkdir -p "$(dirname "$target_folder")"
+folder=$(mktemp -d "$target_folder.XXXXXX")
+trap 'rm -rf "$folder"' EXIT
+mkdir "$folder/modules"
 
 # attention TYPE QUERY_HEADS KEY_HEADS HEAD_DIM: one module with the entries causal and full.
 attention() {
@@ -58,4 +67,7 @@ done
   echo ']}'
 } >"$folder/device.json"
 cp "$root/benchmarks/device.sh" "$root/benchmarks/device.py" "$root/benchmarks/heddle_module.py" "$folder"
-echo "make_device_modules: $(du -sh "$folder" | cut -f1) in $folder"
+rm -rf "$target_folder"
+chmod "$(printf '%o' $((0777 & ~$(umask))))" "$folder"
+mv "$folder" "$target_folder"
+echo "make_device_modules: $(du -sh "$target_folder" | cut -f1) in $target_folder"
