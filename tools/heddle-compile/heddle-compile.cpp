@@ -9,6 +9,7 @@
 #include "heddle/InitAll.h"
 #include "heddle/Target/CPUVariants.h"
 #include "heddle/Target/Compiler.h"
+#include "heddle/Target/OutputFiles.h"
 #include "heddle/Target/Targets.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -16,6 +17,7 @@
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Pass.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/Path.h"
@@ -251,6 +253,28 @@ static int checkKernelOptions() {
   return 0;
 }
 
+/// Checks that no file would be written over the input or over one another.
+static int checkFiles() {
+  auto isSame = [](llvm::StringRef a, llvm::StringRef b) {
+    bool same = false;
+    return !a.empty() && !b.empty() && heddle::isReplaceable(a) &&
+           (a == b || (!llvm::sys::fs::equivalent(a, b, same) && same));
+  };
+  llvm::SmallString<128> header;
+  if (emit == EmitKind::SharedObject && !output.empty()) {
+    header = output;
+    llvm::sys::path::replace_extension(header, "h");
+  }
+  if (isSame(output, input) || isSame(header, input))
+    return usageError("-o " + output + " would be written over the input; give another name");
+  if (isSame(report, input))
+    return usageError("--report=" + report + " would be written over the input; give another name");
+  if (isSame(report, output) || isSame(report, header))
+    return usageError("--report=" + report + " takes a file that -o " + output +
+                      " writes; give another name");
+  return 0;
+}
+
 /// Checks what the option parser can't.
 static int checkOptions(bool isFolder) {
   if (int status = checkReportOptions())
@@ -302,7 +326,7 @@ static int checkOptions(bool isFolder) {
     return usageError("--weights=embed goes with --emit=so");
   if (emit == EmitKind::SharedObject && llvm::sys::path::extension(output) == ".h")
     return usageError("-o " + output + ": the module's C header takes this name; give another");
-  return 0;
+  return checkFiles();
 }
 
 /// heddle-run as it was built or installed with this program.
@@ -342,9 +366,17 @@ static void keepMemory() {
 #endif
 }
 
+/// MLIR writes IR for --dump-passes by streams that end the process if a file can't be written. Here it ends with the folder's name.
+static void reportFatalError(void *, const char *reason, bool isCrash) {
+  llvm::WithColor::error(llvm::errs(), "heddle-compile")
+      << (isCrash || dumpPasses.empty() ? "" : "can't write IR to " + dumpPasses + ": ") << reason
+      << "\n";
+}
+
 int main(int argc, char **argv) {
   keepMemory();
   llvm::InitLLVM init(argc, argv);
+  llvm::install_fatal_error_handler(reportFatalError);
   adoptTimePasses();
   cl::HideUnrelatedOptions(category);
   heddle::setVersionPrinter("heddle-compile");
