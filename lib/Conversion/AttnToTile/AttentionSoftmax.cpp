@@ -140,8 +140,11 @@ void AttentionSoftmax::finish(const RunningSoftmax &after, std::optional<Tile> l
     store(Part::Lse, fma(m, m.constant(llvm::numbers::ln2), log(after.sum)));
   if (form.has(Part::MaxLogit)) {
     Tile found = (largest ? largest() : m) * llvm::numbers::ln2;
-    store(Part::MaxLogit,
-          largest ? found : select(equal(m, noMaximum), m.constant(-infinity), found));
+    if (!largest)
+      found = select(equal(m, noMaximum), m.constant(-infinity), found);
+    // Scores of NaN have no part in a maximum, but their sum is NaN. So it is beside +inf, which is a maximum.
+    Tile l = after.sum, sumOrLargest = select(equal(m, infinity), found, l);
+    store(Part::MaxLogit, select(less(l, infinity), found, sumOrLargest));
   }
   if (form.has(Part::SinkMass))
     store(Part::SinkMass, sinkMass(*terms));

@@ -172,16 +172,16 @@ bool ProjectionKernel::haveEqualSums() const {
   auto loopOf = [&](unsigned number) {
     const ProjectionSegment &segment = plan.segments[number];
     const ProjectionForm &form = forms[number];
-    return std::tuple(segment.headDim, segment.products.size(), form.columns, form.depth);
+    return std::tuple(segment.headDim, segment.products.size(), segment.factorType(), form.columns,
+                      form.depth);
   };
   const ProjectionSegment &first = plan.segments.front();
   for (auto [number, segment] : llvm::enumerate(plan.segments)) {
     if (!segment.headDim || loopOf(number) != loopOf(0))
       return false;
     for (auto [a, b] : llvm::zip_equal(first.products, segment.products))
-      if (a.isTransposed != b.isTransposed || a.factorType() != b.factorType() ||
-          tile::getKernelArgumentType(a.rhs().getType()) !=
-              tile::getKernelArgumentType(b.rhs().getType()))
+      if (a.isTransposed != b.isTransposed || tile::getKernelArgumentType(a.rhs().getType()) !=
+                                                  tile::getKernelArgumentType(b.rhs().getType()))
         return false;
   }
   return plan.segments.size() > 1;
@@ -240,7 +240,7 @@ Tile ProjectionKernel::factorOfRows(Tile squares) {
 
 /// A block of the left factor in the type of the product.
 Tile ProjectionKernel::factorTile(TileEvaluator &blocks, unsigned segment, Index k) {
-  Type type = plan.segments[segment].products.front().factorType();
+  Type type = plan.segments[segment].factorType();
   Part part = blocks.evaluate(plan.lhs, place({{PlaceKind::Column, k, depthLoop()}}));
   return emit.tile(spread(emit, part, true, true, blocks.shape).value).to(type);
 }
@@ -291,7 +291,7 @@ Tile ProjectionKernel::weightTile(unsigned number, unsigned index, Index column,
   BlockShape shape = product.isTransposed ? BlockShape{form.columns, form.depth}
                                           : BlockShape{form.depth, form.columns};
   Part part = loadBlock(emit, memref, type, at, shape, /*padded=*/!fitsWhole(type, at, shape));
-  return emit.tile(part.value).to(product.factorType());
+  return emit.tile(part.value).to(segment.factorType());
 }
 
 /// The sums of a segment's products, times the factors of a norm.
@@ -299,7 +299,7 @@ SmallVector<Tile> ProjectionKernel::sums(unsigned number, Index column) {
   const ProjectionSegment &segment = plan.segments[number];
   const ProjectionForm &form = forms[number];
   TileEvaluator prologue(kernel, group, {rows, form.depth});
-  bool isScaledLast = plan.norm && !segment.products.front().factorType().isF16();
+  bool isScaledLast = plan.norm && !segment.factorType().isF16();
   if (plan.norm) {
     std::optional<Tile> factor;
     if (!isScaledLast) {

@@ -214,6 +214,13 @@ constexpr FormRow formTable[] = {{false, false, 128, 128, 32, 4},
 /// A thread has 255 registers; accumulators get half of them.
 constexpr int64_t largestAccumulator = 128;
 
+Type ProjectionSegment::factorType() const {
+  Type type = products.front().factorType();
+  bool isCommon = llvm::all_of(
+      products, [&](const WeightProduct &product) { return product.factorType() == type; });
+  return isCommon ? type : Float32Type::get(type.getContext());
+}
+
 ProjectionForm ProjectionForm::choose(const ProjectionPlan &plan, const ProjectionSegment &segment,
                                       const GPUChip *chip) {
   auto type = cast<RankedTensorType>(plan.lhs.getType());
@@ -222,7 +229,7 @@ ProjectionForm ProjectionForm::choose(const ProjectionPlan &plan, const Projecti
   // Where a dimension of one token is left out, sequences are the rows.
   bool isFewRows = (!ShapedType::isDynamic(rows) && rows <= 16) || plan.rowDim + 2 < type.getRank();
   const FormRow &row = *llvm::find_if(formTable, [&](const FormRow &each) {
-    return each.isWide == product.factorType().isF32() && each.isFewRows == isFewRows;
+    return each.isWide == segment.factorType().isF32() && each.isFewRows == isFewRows;
   });
   auto atMost = [](int64_t chosen, int64_t extent) {
     return ShapedType::isDynamic(extent)
@@ -246,7 +253,7 @@ ProjectionForm ProjectionForm::choose(const ProjectionPlan &plan, const Projecti
   while (form.warps > 1 && form.rows / 16 * (form.columns / 8) < form.warps)
     form.warps /= 2;
   int64_t stageBytes = (form.rows + form.columns * products) * form.depth *
-                       llvm::divideCeil(product.factorType().getIntOrFloatBitWidth(), 8);
+                       llvm::divideCeil(segment.factorType().getIntOrFloatBitWidth(), 8);
   // Rows that a norm is applied to have no place in the ring, so that two stages may fit that do not seem to.
   if (chip)
     form.stages = std::max<int64_t>(2, ringStages(*chip, stageBytes, form.stages));

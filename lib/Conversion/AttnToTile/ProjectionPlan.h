@@ -12,6 +12,9 @@ namespace heddle {
 struct ProjectionSegment {
   llvm::SmallVector<WeightProduct> products;
   llvm::SmallVector<mlir::Value> outputs;
+  /// The type that the products' factors are multiplied in: theirs, or f32 if they differ, since the left one is the same tile.
+  mlir::Type factorType() const;
+
   /// Columns of a head, where outputs are made of whole heads; then a block of columns is one. 0 otherwise.
   int64_t headDim = 0;
 };

@@ -27,12 +27,18 @@ struct ConvertTileToNVVMPass : impl::ConvertTileToNVVMPassBase<ConvertTileToNVVM
       error << ", got '" << chip << "'";
       return signalPassFailure();
     }
+    SmallVector<tile::LaunchOp> launches;
+    llvm::StringMap<SmallVector<tile::LaunchOp>> launchesOf;
+    for (Operation &op : *getOperation().getBody())
+      if (!isa<tile::KernelOp>(op))
+        op.walk([&](tile::LaunchOp launch) {
+          launches.push_back(launch);
+          launchesOf[launch.getKernel()].push_back(launch);
+        });
     for (tile::KernelOp kernel :
          llvm::make_early_inc_range(getOperation().getOps<tile::KernelOp>()))
-      if (failed(lowerKernel(kernel)))
+      if (failed(lowerKernel(kernel, launchesOf[kernel.getSymName()])))
         return signalPassFailure();
-    SmallVector<tile::LaunchOp> launches;
-    getOperation().walk([&](tile::LaunchOp launch) { launches.push_back(launch); });
     for (tile::LaunchOp launch : launches) {
       OpBuilder b(launch);
       tile_nv::LaunchOp::create(b, launch.getLoc(), launch.getKernelAttr(), launch.getX(),
@@ -42,7 +48,7 @@ struct ConvertTileToNVVMPass : impl::ConvertTileToNVVMPassBase<ConvertTileToNVVM
   }
 
 private:
-  LogicalResult lowerKernel(tile::KernelOp kernel);
+  LogicalResult lowerKernel(tile::KernelOp kernel, ArrayRef<tile::LaunchOp> launches);
   void mapArguments(ImplicitLocOpBuilder &b, tile::KernelOp kernel, ArrayRef<int32_t> alignments,
                     LLVM::LLVMFuncOp function, KernelLowering &lowering);
 };
@@ -98,12 +104,13 @@ void ConvertTileToNVVMPass::mapArguments(ImplicitLocOpBuilder &b, tile::KernelOp
   }
 }
 
-LogicalResult ConvertTileToNVVMPass::lowerKernel(tile::KernelOp kernel) {
+LogicalResult ConvertTileToNVVMPass::lowerKernel(tile::KernelOp kernel,
+                                                 ArrayRef<tile::LaunchOp> launches) {
   tile::ConfigAttr config = kernel.getConfigAttr();
   if (!config || !config.getWarps())
     return kernel.emitOpError("expected a config with a number of warps; tile-select-config "
                               "chooses one");
-  FailureOr<SmallVector<int32_t>> alignments = argumentAlignments(kernel);
+  FailureOr<SmallVector<int32_t>> alignments = argumentAlignments(kernel, launches);
   if (failed(alignments))
     return failure();
   int32_t threads = 32 * *config.getWarps();

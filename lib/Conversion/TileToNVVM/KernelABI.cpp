@@ -5,7 +5,8 @@
 // 1. Only arguments from which some access takes vectors are assumed to be aligned to more than an element.
 // 2. Rows are taken to be packed: they have the bytes of the argument's last extent or, where it is dynamic, of the columns of the
 //    views made of it. The largest power of two that divides those, at most 16, is the alignment.
-// 3. The caller is told, and refuses other pointers and strides (tile_nv.alignments).
+// 3. Where a launch gives a part of a buffer, its place there and the buffer's rows may be less aligned.
+// 4. The caller is told, and refuses other pointers and strides (tile_nv.alignments).
 //
 //===----------------------------------------------------------------------===//
 
@@ -88,7 +89,26 @@ static int64_t alignmentOf(BlockArgument argument) {
   return std::max(bytes, std::min(needed, packed));
 }
 
-FailureOr<SmallVector<int32_t>> argumentAlignments(tile::KernelOp kernel) {
+/// What the type of a launched kernel's argument says about its alignment. Buffers are taken to be aligned, as are strides that only the
+/// call knows.
+static int64_t launchedAlignment(Value buffer) {
+  while (auto cast = buffer.getDefiningOp<memref::CastOp>())
+    buffer = cast.getSource();
+  auto type = cast<MemRefType>(buffer.getType());
+  int64_t bytes = tile_nv::bytesOfElement(type.getElementType()), known = 16, offset;
+  SmallVector<int64_t> strides;
+  if (failed(type.getStridesAndOffset(strides, offset)))
+    return bytes;
+  if (!ShapedType::isDynamic(offset) && offset != 0)
+    known = powerOfTwoPart(offset * bytes);
+  for (int64_t dim = 0; dim + 1 < type.getRank(); ++dim)
+    if (!ShapedType::isDynamic(strides[dim]) && strides[dim] != 0 && type.getDimSize(dim) != 1)
+      known = std::min(known, powerOfTwoPart(strides[dim] * bytes));
+  return std::max(bytes, known);
+}
+
+FailureOr<SmallVector<int32_t>> argumentAlignments(tile::KernelOp kernel,
+                                                   ArrayRef<tile::LaunchOp> launches) {
   auto given = kernel->getAttrOfType<DenseI32ArrayAttr>(alignmentsName);
   unsigned count = kernel.getNumArguments();
   if (given && given.size() != int64_t(count))
@@ -103,7 +123,11 @@ FailureOr<SmallVector<int32_t>> argumentAlignments(tile::KernelOp kernel) {
     }
     int64_t bytes = tile_nv::bytesOfElement(type.getElementType());
     if (!given) {
-      alignments.push_back(alignmentOf(argument));
+      int64_t alignment = alignmentOf(argument);
+      for (tile::LaunchOp launch : launches)
+        alignment =
+            std::min(alignment, launchedAlignment(launch.getArguments()[argument.getArgNumber()]));
+      alignments.push_back(alignment);
       continue;
     }
     int32_t alignment = given[argument.getArgNumber()];

@@ -16,8 +16,10 @@ inline constexpr llvm::StringLiteral sharedMemoryName = "heddle_shared";
 inline constexpr unsigned globalMemorySpace = 1, sharedMemorySpace = 3;
 
 /// For each argument of a kernel, bytes that the pointer and all strides but the last are assumed to be multiples of; 0 for scalars.
-/// The kernel's attribute `tile_nv.alignments` says so, or what vector accesses gain from is assumed of rows that are packed.
-mlir::FailureOr<llvm::SmallVector<int32_t>> argumentAlignments(tile::KernelOp kernel);
+/// The kernel's attribute `tile_nv.alignments` says so, or what vector accesses gain from is assumed of rows that are packed, as far as the
+/// kernel's `launches` have it.
+mlir::FailureOr<llvm::SmallVector<int32_t>>
+argumentAlignments(tile::KernelOp kernel, llvm::ArrayRef<tile::LaunchOp> launches);
 
 /// For each argument of a kernel, whether the kernel stores to it.
 llvm::SmallVector<bool> writtenArguments(tile::KernelOp kernel);

@@ -93,3 +93,32 @@ tile.kernel @shared(%x: memref<?x64xf16>) config <block = [8], warps = 1>
   tile_nv.store %t, %b : tensor<8x64xf16, #small>, !tile_nv.buffer<8x64xf16, #buffer>
   tile.return
 }
+
+// Alignment is what every launch has: here columns from 6 on, and rows of 100 elements.
+func.func @entry_of_parts(%x: memref<?x256xf16, strided<[?, 1], offset: ?>>, %y: memref<?x128xf16>, %z: memref<?x100xf16>, %n: index) {
+  %c1 = arith.constant 1 : index
+  %a = memref.subview %x[0, 6] [%n, 128] [1, 1] : memref<?x256xf16, strided<[?, 1], offset: ?>> to memref<?x128xf16, strided<[?, 1], offset: ?>>
+  %columns = memref.subview %y[0, 6] [%n, 64] [1, 1] : memref<?x128xf16> to memref<?x64xf16, strided<[128, 1], offset: 6>>
+  %b = memref.cast %columns : memref<?x64xf16, strided<[128, 1], offset: 6>> to memref<?x64xf16, strided<[?, 1], offset: ?>>
+  %rows = memref.subview %z[0, 0] [%n, 64] [1, 1] : memref<?x100xf16> to memref<?x64xf16, strided<[100, 1]>>
+  %c = memref.cast %rows : memref<?x64xf16, strided<[100, 1]>> to memref<?x64xf16, strided<[?, 1], offset: ?>>
+  tile.launch @parts grid(%n, %c1, %c1) (%a, %c, %b) : memref<?x128xf16, strided<[?, 1], offset: ?>>, memref<?x64xf16, strided<[?, 1], offset: ?>>, memref<?x64xf16, strided<[?, 1], offset: ?>>
+  tile.launch @parts grid(%n, %c1, %c1) (%a, %c, %c) : memref<?x128xf16, strided<[?, 1], offset: ?>>, memref<?x64xf16, strided<[?, 1], offset: ?>>, memref<?x64xf16, strided<[?, 1], offset: ?>>
+  return
+}
+
+#half = #tile.layout<64x64, register = [(0, 1), (0, 2), (0, 4), (8, 0), (16, 0)], lane = [(0, 8), (0, 16), (0, 32), (1, 0), (2, 0)], warp = [(4, 0), (32, 0)]>
+
+// CHECK: module @parts attributes {{.*}}tile_nv.alignments = array<i32: 16, 8, 4>
+tile.kernel @parts(%x: memref<?x128xf16, strided<[?, 1], offset: ?>>, %y: memref<?x64xf16, strided<[?, 1], offset: ?>>, %z: memref<?x64xf16, strided<[?, 1], offset: ?>>) config <block = [64, 64], warps = 4> {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f16
+  %a = tile.view %x[:, :] : memref<?x128xf16, strided<[?, 1], offset: ?>> -> !tile.view<?x128xf16>
+  %b = tile.view %y[:, :] : memref<?x64xf16, strided<[?, 1], offset: ?>> -> !tile.view<?x64xf16>
+  %c = tile.view %z[:, :] : memref<?x64xf16, strided<[?, 1], offset: ?>> -> !tile.view<?x64xf16>
+  %0 = tile.load %a[%c0, %c0] pad(%zero) : !tile.view<?x128xf16> -> tensor<64x64xf16, #half>
+  %1 = tile.load %b[%c0, %c0] pad(%zero) : !tile.view<?x64xf16> -> tensor<64x64xf16, #half>
+  %2 = arith.addf %0, %1 : tensor<64x64xf16, #half>
+  tile.store %2, %c[%c0, %c0] : tensor<64x64xf16, #half>, !tile.view<?x64xf16>
+  tile.return
+}

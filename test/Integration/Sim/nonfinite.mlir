@@ -30,11 +30,20 @@
 // REDEFINE: %{module} = %t/m.so --target=sim-sm_80
 // RUN: %{is}
 
-// A query of NaN: all of its masses are, beside a sink, too.
+// A query of NaN: all of its statistics are, beside a sink, too.
 // REDEFINE: %{entry} = nan_query
 // REDEFINE: %{expected} = ones
 // REDEFINE: %{module} = %t/reference.so
 // RUN: %{is}
+// REDEFINE: %{module} = %t/m.so --target=cpu
+// RUN: %{is}
+// REDEFINE: %{module} = %t/m.so --target=sim-sm_80
+// RUN: %{is}
+// REDEFINE: %{expected} = zeros
+
+// A score of NaN: the statistics of the queries that see it are, and no others.
+// REDEFINE: %{entry} = nan_score
+// REDEFINE: %{expected} = nan_score
 // REDEFINE: %{module} = %t/m.so --target=cpu
 // RUN: %{is}
 // REDEFINE: %{module} = %t/m.so --target=sim-sm_80
@@ -58,6 +67,7 @@
 // RUN: %{is}
 
 !q = tensor<1x70x2x32xf32>
+!row = tensor<1x2x70xf32>
 #all = affine_map<(b, l, h, d) -> (b, l, h, d)>
 
 func.func private @where_nan(%o: !q) -> !q {
@@ -111,21 +121,45 @@ func.func @hidden_value(%q: !q) -> (!q {heddle.name = "nan"}) {
 
 #row = affine_map<(b, l, h, d) -> (b, h, l)>
 
+// NaN where all are.
+func.func private @largest_of(%lse: !row, %max: !row, %sink: !row, %first: !row) -> !q {
+  %e = tensor.empty() : !q
+  %r = linalg.generic {indexing_maps = [#row, #row, #row, #row, #all], iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+      ins(%lse, %max, %sink, %first : !row, !row, !row, !row) outs(%e : !q) {
+  ^bb0(%a: f32, %b: f32, %c: f32, %d: f32, %old: f32):
+    %ab = arith.maxnumf %a, %b : f32
+    %cd = arith.maxnumf %c, %d : f32
+    %m = arith.maxnumf %ab, %cd : f32
+    linalg.yield %m : f32
+  } -> !q
+  return %r : !q
+}
+
+func.func @nan_score(%q: !q) -> (!q {heddle.name = "nan"}) {
+  %sinks = arith.constant dense<1.0> : tensor<2xf32>
+  %o, %lse, %max, %sink, %first = attn.attention %q, %q, %q sinks(%sinks : tensor<2xf32>) {causal, return_lse, return_max, return_sink_mass, return_first_key_mass}
+      : (!q, !q, !q) -> (!q, !row, !row, !row, !row)
+      score(%s, %b, %h, %p, %j) {
+    %nan = arith.constant 0x7FC00000 : f32
+    %five = arith.constant 5 : index
+    %is = arith.cmpi eq, %j, %five : index
+    %t = arith.select %is, %nan, %s : f32
+    attn.yield %t : f32
+  }
+  %statistics = func.call @largest_of(%lse, %max, %sink, %first) : (!row, !row, !row, !row) -> !q
+  %r = func.call @where_nan(%statistics) : (!q) -> !q
+  return %r : !q
+}
+
 func.func @nan_query(%q: !q, %k: !q) -> (!q {heddle.name = "nan"}) {
   %nan = arith.constant 0x7FC00000 : f32
   %e = tensor.empty() : !q
   %nans = linalg.fill ins(%nan : f32) outs(%e : !q) -> !q
   %sinks = arith.constant dense<1.0> : tensor<2xf32>
-  %o, %sink, %first = attn.attention %nans, %k, %k sinks(%sinks : tensor<2xf32>) {return_sink_mass, return_first_key_mass}
-      : (!q, !q, !q) -> (!q, tensor<1x2x70xf32>, tensor<1x2x70xf32>)
-  %masses = linalg.generic {indexing_maps = [#row, #row, #all], iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
-      ins(%sink, %first : tensor<1x2x70xf32>, tensor<1x2x70xf32>) outs(%e : !q) {
-  ^bb0(%a: f32, %b: f32, %old: f32):
-    // NaN if both are.
-    %m = arith.maxnumf %a, %b : f32
-    linalg.yield %m : f32
-  } -> !q
-  %r = func.call @where_nan(%masses) : (!q) -> !q
+  %o, %lse, %max, %sink, %first = attn.attention %nans, %k, %k sinks(%sinks : tensor<2xf32>) {return_lse, return_max, return_sink_mass, return_first_key_mass}
+      : (!q, !q, !q) -> (!q, !row, !row, !row, !row)
+  %statistics = func.call @largest_of(%lse, %max, %sink, %first) : (!row, !row, !row, !row) -> !q
+  %r = func.call @where_nan(%statistics) : (!q) -> !q
   return %r : !q
 }
 
