@@ -298,7 +298,9 @@ LogicalResult LaunchLowering::lower(func::FuncOp entry) {
   int64_t most = 1;
   for (tile_nv::LaunchOp launch : launches) {
     if (launch->getParentOp() != entry)
-      return launch.emitOpError("is inside a region, where the entry can't return early");
+      return launch.emitOpError() << "is inside '" << launch->getParentOp()->getName()
+                                  << "', where the entry can't return early; unroll loops, and "
+                                     "compute both sides of a branch";
     if (entry.getResultTypes() != ArrayRef<Type>(i32))
       return launch.emitOpError("is in a function that returns no status; run "
                                 "lower-runtime-checks first");

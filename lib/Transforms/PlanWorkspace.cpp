@@ -101,7 +101,8 @@ LogicalResult WorkspacePlanner::collect(Block &body) {
   IRMapping mapping;
   for (memref::AllocOp alloc : allocs) {
     if (alloc->getBlock() != &body)
-      return alloc.emitOpError("is inside a loop; workspace buffers live at the entry's top level");
+      return alloc.emitOpError() << "is inside '" << alloc->getParentOp()->getName()
+                                 << "'; workspace buffers live at the entry's top level";
     SmallVector<Value> extents;
     for (Value size : alloc.getDynamicSizes()) {
       Operation *culprit = nullptr;

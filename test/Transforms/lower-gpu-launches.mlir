@@ -127,7 +127,7 @@ func.func @inside(%ctx: !llvm.ptr, %x: memref<?xf16>, %n: index) -> i32 {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   scf.for %i = %c0 to %n step %c1 {
-    // expected-error @below {{op is inside a region, where the entry can't return early}}
+    // expected-error @below {{op is inside 'scf.for', where the entry can't return early; unroll loops, and compute both sides of a branch}}
     tile_nv.launch @k grid(%c1, %c1, %c1) (%x) : memref<?xf16>
   }
   %ok = arith.constant 0 : i32

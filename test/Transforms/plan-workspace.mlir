@@ -81,7 +81,7 @@ func.func @loop(%n: index) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   scf.for %i = %c0 to %n step %c1 {
-    // expected-error @+1 {{'memref.alloc' op is inside a loop; workspace buffers live at the entry's top level}}
+    // expected-error @+1 {{'memref.alloc' op is inside 'scf.for'; workspace buffers live at the entry's top level}}
     %a = memref.alloc(%n) : memref<?xf32>
   }
   return
