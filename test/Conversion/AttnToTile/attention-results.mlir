@@ -109,7 +109,10 @@ func.func @statistics(%q: tensor<?x?x2x16xf32>, %sinks: tensor<2xf32>) -> (tenso
 // CHECK: tile.store %[[LSE]]
 // CHECK: %[[MAX:.*]] = arith.mulf %[[EDGES]]#1, %[[LN2]]
 // CHECK: %[[IS_NONE:.*]] = arith.cmpf oeq, %[[EDGES]]#1, %[[NONE]]
-// CHECK: %[[RESULT:.*]] = arith.select %[[IS_NONE]], %[[LEAST]], %[[MAX]]
+// CHECK: %[[FOUND:.*]] = arith.select %[[IS_NONE]], %[[LEAST]], %[[MAX]]
+// CHECK: %[[OR_SUM:.*]] = arith.select %{{.*}}, %[[FOUND]], %[[EDGES]]#2
+// CHECK: %[[IS_NUMBER:.*]] = arith.cmpf olt, %[[EDGES]]#2, %{{.*}}
+// CHECK: %[[RESULT:.*]] = arith.select %[[IS_NUMBER]], %[[FOUND]], %[[OR_SUM]]
 // CHECK: tile.store %[[RESULT]]
 // CHECK: %[[SHARE:.*]] = arith.divf %[[WEIGHT]], %[[DEN]]
 // CHECK: arith.select %{{.*}}, %[[ONE]], %[[SHARE]]
