@@ -117,12 +117,15 @@ static FailureOr<InterfaceEntry> readEntry(func::FuncOp entry) {
   return result;
 }
 
+/// Names of files and texts of models may be any bytes.
+static std::string toUTF8(StringRef text) { return llvm::json::fixUTF8(text); }
+
 /// Numbers, strings, booleans, arrays and dictionaries; anything else in its IR spelling.
 static llvm::json::Value toJSONValue(Attribute attribute) {
   if (auto dictionary = dyn_cast<DictionaryAttr>(attribute)) {
     llvm::json::Object object;
     for (NamedAttribute entry : dictionary)
-      object[entry.getName().getValue()] = toJSONValue(entry.getValue());
+      object[toUTF8(entry.getName().getValue())] = toJSONValue(entry.getValue());
     return object;
   }
   if (auto array = dyn_cast<ArrayAttr>(attribute)) {
@@ -138,10 +141,10 @@ static llvm::json::Value toJSONValue(Attribute attribute) {
   if (auto real = dyn_cast<FloatAttr>(attribute))
     return real.getValueAsDouble();
   if (auto string = dyn_cast<StringAttr>(attribute))
-    return string.str();
+    return toUTF8(string);
   std::string text;
   llvm::raw_string_ostream(text) << attribute;
-  return text;
+  return toUTF8(text);
 }
 
 FailureOr<ModuleInterface> ModuleInterface::read(ModuleOp module) {
@@ -193,17 +196,28 @@ std::string ModuleInterface::toJSON() const {
   }
   llvm::json::Object root{{"abi", HEDDLE_ABI_VERSION},
                           {"producer", "heddle-compile " HEDDLE_VERSION},
-                          {"name", name},
+                          {"name", toUTF8(name)},
                           {"target", llvm::json::Array(targets)},
                           {"cpu_variants", llvm::json::Array(cpuVariants)},
                           {"entries", std::move(entryList)}};
   if (model)
     root["model"] = *model;
   if (!weightsFile.empty())
-    root["weights"] = weightsFile;
+    root["weights"] = toUTF8(weightsFile);
   std::string text;
   llvm::raw_string_ostream(text) << llvm::json::Value(std::move(root));
   return text;
+}
+
+/// Text that neither ends a comment nor leaves its line.
+static std::string inComment(StringRef text) {
+  std::string result;
+  for (char c : text) {
+    if (c == '/' && !result.empty() && result.back() == '*')
+      result += ' ';
+    result += static_cast<unsigned char>(c) < ' ' || c == 0x7f ? ' ' : c;
+  }
+  return result;
 }
 
 std::string ModuleInterface::toHeader() const {
@@ -213,7 +227,8 @@ std::string ModuleInterface::toHeader() const {
   guard += "_H";
   std::string text;
   llvm::raw_string_ostream os(text);
-  os << "/* Entries of the module '" << name << "', written by heddle-compile " HEDDLE_VERSION
+  os << "/* Entries of the module '" << inComment(name)
+     << "', written by heddle-compile " HEDDLE_VERSION
      << ".\n * Arguments are DLPack tensors in the order listed; dimensions of one name must be "
         "equal.\n */\n#ifndef "
      << guard << "\n#define " << guard
@@ -223,17 +238,17 @@ std::string ModuleInterface::toHeader() const {
   for (const InterfaceEntry &entry : entries) {
     os << "\n/* " << entry.name << ", " << entry.arguments.size() << " arguments:\n";
     for (auto [i, argument] : llvm::enumerate(entry.arguments)) {
-      os << " *   " << i << "  " << kinds[static_cast<int>(argument.kind)] << "  " << argument.name
-         << "  " << argument.dtype << " [";
+      os << " *   " << i << "  " << kinds[static_cast<int>(argument.kind)] << "  "
+         << inComment(argument.name) << "  " << argument.dtype << " [";
       llvm::interleaveComma(argument.dims, os, [&](const InterfaceDim &dim) {
         if (dim.symbol.empty())
           os << dim.extent;
         else
-          os << dim.symbol;
+          os << inComment(dim.symbol);
       });
       os << "]" << (argument.contiguous ? "" : ", innermost stride 1");
       if (!argument.parts.empty())
-        os << ", slice [i, ...] is " << argument.parts << " with i for the star";
+        os << ", slice [i, ...] is " << inComment(argument.parts) << " with i for the star";
       os << "\n";
     }
     os << " */\nint32_t " << entry.name

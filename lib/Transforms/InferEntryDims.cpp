@@ -12,6 +12,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/Support/JSON.h"
 
 using namespace mlir;
 
@@ -74,19 +75,31 @@ private:
                                    "has, stacked along the first";
   }
 
+  /// Whether text may stand in the module's description and in a C header.
+  static bool isReadable(StringRef text) {
+    return llvm::json::isUTF8(text) &&
+           llvm::none_of(text, [](unsigned char c) { return c < ' ' || c == 0x7f; });
+  }
+
   LogicalResult checkAttributes() {
-    auto isString = [&](StringRef name, const char *what, unsigned i,
-                        Attribute attribute) -> LogicalResult {
-      if (!attribute || isa<StringAttr>(attribute))
+    auto isText = [&](StringRef name, const char *what, unsigned i,
+                      Attribute attribute) -> LogicalResult {
+      auto text = dyn_cast_or_null<StringAttr>(attribute);
+      if (!attribute || (text && isReadable(text)))
         return success();
       return function.emitError() << "entry '" << function.getName() << "' " << what << " " << i
-                                  << " expected " << name << " to be a string, but it is "
-                                  << attribute;
+                                  << " expected " << name << " to be "
+                                  << (text ? "UTF-8 text without control characters" : "a string")
+                                  << ", but it is " << attribute;
     };
     for (unsigned i = 0; i < function.getNumArguments(); ++i) {
-      for (StringRef name : {nameAttr, roleAttr})
-        if (failed(isString(name, "argument", i, function.getArgAttr(i, name))))
+      for (StringRef name : {nameAttr, roleAttr, partsAttr})
+        if (failed(isText(name, "argument", i, function.getArgAttr(i, name))))
           return failure();
+      if (auto dims = function.getArgAttrOfType<ArrayAttr>(i, dimsAttr))
+        for (Attribute dim : dims)
+          if (isa<StringAttr>(dim) && failed(isText(dimsAttr, "argument", i, dim)))
+            return failure();
       auto role = function.getArgAttrOfType<StringAttr>(i, roleAttr);
       if (role && !llvm::is_contained({"input", "weight", "cache", "state"}, role.getValue()))
         return function.emitError() << "entry '" << function.getName() << "' argument " << i
@@ -97,7 +110,7 @@ private:
     }
     for (unsigned i = 0; i < function.getNumResults(); ++i)
       for (StringRef name : {nameAttr, updatesAttr})
-        if (failed(isString(name, "result", i, function.getResultAttr(i, name))))
+        if (failed(isText(name, "result", i, function.getResultAttr(i, name))))
           return failure();
     return success();
   }

@@ -100,3 +100,31 @@ func.func @f(%w: tensor<4x8xf32> {heddle.parts = "e.*.up"}) {
 func.func @f(%w: tensor<?x8xf32> {heddle.role = "weight", heddle.parts = "e.*.up"}) {
   return
 }
+
+// -----
+
+// expected-error @+1 {{entry 'f' argument 0 expected heddle.name to be UTF-8 text without control characters, but it is "x\0A"}}
+func.func @f(%x: tensor<4xf32> {heddle.name = "x\0A"}) {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{entry 'f' argument 0 expected heddle.name to be UTF-8 text without control characters, but it is "\FF"}}
+func.func @f(%x: tensor<4xf32> {heddle.name = "\FF"}) {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{entry 'f' argument 0 expected heddle.dims to be UTF-8 text without control characters, but it is "n\00m"}}
+func.func @f(%x: tensor<?xf32> {heddle.dims = ["n\00m"]}) {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{entry 'f' result 0 expected heddle.name to be UTF-8 text without control characters, but it is "y\7F"}}
+func.func @f(%x: tensor<4xf32>) -> (tensor<4xf32> {heddle.name = "y\7F"}) {
+  return %x : tensor<4xf32>
+}

@@ -10,6 +10,7 @@
 #include "SimtRewriter.h"
 
 #include "llvm/ADT/StringMap.h"
+#include "llvm/Support/JSON.h"
 #include "llvm/Support/Path.h"
 
 using namespace mlir;
@@ -17,11 +18,13 @@ using namespace mlir;
 namespace heddle {
 namespace {
 
-/// "file:line:col"; of a fused location the first part that has one; "" if there is none.
+/// "file:line:col"; of a fused location the first part that has one; "" if there is none. A file's name may be any bytes; reports are JSON.
 std::string findPlace(Location location) {
   if (auto range = dyn_cast<FileLineColRange>(location)) {
-    StringRef file = llvm::sys::path::filename(range.getFilename().getValue());
-    return (file + ":" + Twine(range.getStartLine()) + ":" + Twine(range.getStartColumn())).str();
+    std::string file =
+        llvm::json::fixUTF8(llvm::sys::path::filename(range.getFilename().getValue()));
+    return (Twine(file) + ":" + Twine(range.getStartLine()) + ":" + Twine(range.getStartColumn()))
+        .str();
   }
   if (auto name = dyn_cast<NameLoc>(location))
     return findPlace(name.getChildLoc());
@@ -48,7 +51,7 @@ std::string describe(StringAttr mnemonic, Location location) {
   location->walk([&](Location part) {
     auto named = dyn_cast<NameLoc>(part);
     if (named)
-      name = named.getName().str();
+      name = llvm::json::fixUTF8(named.getName().getValue());
     return named ? WalkResult::interrupt() : WalkResult::advance();
   });
   return name.empty() ? mnemonic.str() : mnemonic.str() + " in " + name;

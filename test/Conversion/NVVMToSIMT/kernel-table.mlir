@@ -20,12 +20,12 @@ module @k attributes {tile_nv.threads = 128 : i32} {
     %v = llvm.load %t : !llvm.ptr<1> -> f32 loc(#a)
     llvm.store %v, %x : f32, !llvm.ptr<1> loc(#call)
     nvvm.cp.async.wait.group 0 loc(#fused)
-    nvvm.cp.async.commit.group loc("lowering")
+    nvvm.cp.async.commit.group loc("lowering\FF")
     llvm.return
   }
 }
 // Equal names and the numbers of their operations.
-// CHECK: llvm.mlir.global internal constant @heddle_sim_names.k("k\00llvm.load at attention.mlir:40:7\00llvm.store at attention.mlir:40:7 (from model.mlir:3:4)\00nvvm.cp.async.wait.group at model.mlir:3:4\00nvvm.cp.async.commit.group in lowering\00table\00")
+// CHECK: llvm.mlir.global internal constant @heddle_sim_names.k("k\00llvm.load at attention.mlir:40:7\00llvm.store at attention.mlir:40:7 (from model.mlir:3:4)\00nvvm.cp.async.wait.group at model.mlir:3:4\00nvvm.cp.async.commit.group in lowering\EF\BF\BD\00table\00")
 
 // LLVM: @heddle_sim_ops.k = internal constant [2 x [2 x ptr]] {{\[}}[2 x ptr] [ptr getelementptr{{.*}}@heddle_sim_names.k
 // LLVM: @heddle_sim_constants.k = internal constant [1 x { ptr, ptr, i64, i32 }] [{ ptr, ptr, i64, i32 } { ptr {{.*}}, ptr @table, i64 8, i32 0 }]
