@@ -84,6 +84,13 @@ llvm::Expected<std::string> TemporaryFile::read() const {
   return (*buffer)->getBuffer().str();
 }
 
+llvm::Expected<std::string> TemporaryFile::readOutputOf(llvm::StringRef tool) const {
+  llvm::Expected<std::string> bytes = read();
+  if (bytes && bytes->empty())
+    return llvm::createStringError(tool + " has written nothing");
+  return bytes;
+}
+
 llvm::Expected<std::string> runTool(llvm::StringRef program, std::vector<std::string> arguments) {
   TemporaryFile log;
   if (llvm::Error error = log.create("log"))

@@ -50,6 +50,7 @@ private:
   LogicalResult compile();
   LogicalResult compileTargets();
   LogicalResult error(const Twine &message) { return module.emitError(message); }
+  LogicalResult checkOutput();
   LogicalResult selectTargets();
   FailureOr<SmallVector<const CPUVariant *>> selectVariants();
   void loadDialects();
@@ -101,6 +102,18 @@ FailureOr<SmallVector<const CPUVariant *>> ModuleCompiler::selectVariants() {
   return variants;
 }
 
+/// What no file could hold: a module on standard output, and one that its own header would replace.
+LogicalResult ModuleCompiler::checkOutput() {
+  if (isPrinted(options.emit) || options.emit == EmitKind::Nothing)
+    return success();
+  if (options.output.empty() || options.output == "-")
+    return error("expected a file to write the module to, got '" + options.output + "'");
+  if (options.emit == EmitKind::SharedObject && options.writeHeader &&
+      llvm::sys::path::extension(options.output) == ".h")
+    return error("can't write the module to " + options.output + ": its C header takes this name");
+  return success();
+}
+
 /// Each target gets the module's attn IR as its own.
 LogicalResult ModuleCompiler::selectTargets() {
   std::vector<Target> selected;
@@ -135,6 +148,9 @@ LogicalResult ModuleCompiler::selectTargets() {
   }
   if (targets.empty())
     return error("none of the targets has the form that is to be written");
+  if (!options.variants.empty() &&
+      llvm::all_of(selected, [](const Target &target) { return target.isGPU(); }))
+    return error("CPU variants are given, but no target is a CPU");
   // Text is that of one target.
   if (isPrinted(options.emit))
     targets.resize(1);
@@ -273,7 +289,7 @@ LogicalResult ModuleCompiler::writeBinary() {
 }
 
 LogicalResult ModuleCompiler::compile() {
-  if (failed(selectTargets()))
+  if (failed(checkOutput()) || failed(selectTargets()))
     return failure();
   if (!options.dumpFolder.empty()) {
     if (std::error_code code = llvm::sys::fs::create_directories(options.dumpFolder))

@@ -23,7 +23,7 @@ llvm::Expected<std::string> buildFatBinary(const CUDATools &tools, llvm::ArrayRe
   llvm::Expected<std::string> text = runTool(tools.fatbinary, std::move(arguments));
   if (!text)
     return llvm::createStringError("fatbinary failed: " + llvm::toString(text.takeError()));
-  return output.read();
+  return output.readOutputOf("fatbinary");
 }
 
 llvm::Expected<std::string> disassemble(const CUDATools &tools, llvm::StringRef cubin) {

@@ -94,7 +94,7 @@ static llvm::Expected<Cubin> runPtxas(const CUDATools &tools, llvm::StringRef in
   if (!text)
     return llvm::createStringError("ptxas does not take the kernel '" + kernel + "' for " + chip +
                                    ":\n" + llvm::toString(text.takeError()));
-  llvm::Expected<std::string> bytes = output.read();
+  llvm::Expected<std::string> bytes = output.readOutputOf("ptxas");
   if (!bytes)
     return bytes.takeError();
   return Cubin{std::move(*bytes), parsePtxasOutput(*text, kernel)};

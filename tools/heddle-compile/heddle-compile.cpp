@@ -324,6 +324,9 @@ static int checkOptions(bool isFolder) {
         "or sass, or a file");
   if (weights == WeightPlace::Embed && emit != EmitKind::SharedObject)
     return usageError("--weights=embed goes with --emit=so");
+  if (weights == WeightPlace::Embed && !heddle::isReplaceable(output))
+    return usageError("--weights=embed writes a file beside the module, but -o " + output +
+                      " is no file");
   if (emit == EmitKind::SharedObject && llvm::sys::path::extension(output) == ".h")
     return usageError("-o " + output + ": the module's C header takes this name; give another");
   return checkFiles();

@@ -33,6 +33,8 @@ public:
   /// Makes it, with `content`. `extension` has no dot.
   llvm::Error create(llvm::StringRef extension, llvm::StringRef content = "");
   llvm::Expected<std::string> read() const;
+  /// The same of a file that `tool` was to write; an error if there is nothing in it.
+  llvm::Expected<std::string> readOutputOf(llvm::StringRef tool) const;
   llvm::StringRef getPath() const { return path; }
 
 private:

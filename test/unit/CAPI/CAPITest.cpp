@@ -10,6 +10,10 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include <string>
+#include <thread>
+#include <vector>
+
 using testing::HasSubstr;
 
 extern "C" int heddleTestCompileFromC(const char *text, const char *output, const char *variant,
@@ -65,6 +69,50 @@ TEST_F(CompileFromC, ReportsVerifierErrors) {
               "avx2"),
       1);
   EXPECT_THAT(message, HasSubstr("attn.rms_norm"));
+}
+
+TEST_F(CompileFromC, RefusesWhatNoFileCanBe) {
+  output = "-";
+  EXPECT_EQ(compile(silu, "avx2"), 2);
+  EXPECT_THAT(message, HasSubstr("expected a file to write the module to, got '-'"));
+  output = "";
+  EXPECT_EQ(compile(silu, "avx2"), 2);
+  EXPECT_THAT(message, HasSubstr("expected a file to write the module to, got ''"));
+  output = folder;
+  llvm::sys::path::append(output, "silu.h");
+  EXPECT_EQ(compile(silu, "avx2"), 2);
+  EXPECT_THAT(message, HasSubstr("silu.h: its C header takes this name"));
+  EXPECT_FALSE(llvm::sys::fs::exists(output));
+}
+
+// The module is named after its file.
+TEST_F(CompileFromC, TakesNamesOfAnyBytes) {
+  output = folder;
+  llvm::sys::path::append(output, "*\xff\n.so");
+  EXPECT_EQ(compile(silu, "avx2"), 0) << message;
+  EXPECT_TRUE(llvm::sys::fs::exists(output));
+}
+
+TEST_F(CompileFromC, InSeveralThreadsAtOnce) {
+  std::vector<std::thread> threads;
+  std::vector<std::string> messages(4);
+  for (size_t i = 0; i < messages.size(); ++i)
+    threads.emplace_back([&, i] {
+      for (int round = 0; round < 3; ++round) {
+        char text[1024] = "";
+        std::string path = output.str().str() + std::to_string(i);
+        bool isGood = (i + size_t(round)) % 2 == 0;
+        if (heddleTestCompileFromC(silu, path.c_str(), isGood ? "avx2" : "mmx", text,
+                                   sizeof(text)) != (isGood ? 0 : 2))
+          messages[i] += text + std::string("; ");
+        else if (!isGood && !llvm::StringRef(text).contains("unknown CPU variant 'mmx'"))
+          messages[i] += text;
+      }
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  for (const std::string &text : messages)
+    EXPECT_EQ(text, "");
 }
 
 TEST(DialectHandle, HasTheNamespace) {
