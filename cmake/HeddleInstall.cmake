@@ -9,7 +9,7 @@ install(EXPORT HeddleTargets NAMESPACE Heddle:: DESTINATION ${HEDDLE_CMAKE_INSTA
 
 # Headers as written, headers that TableGen wrote, and the dialects' definitions for other TableGen files to include.
 install(DIRECTORY include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-  FILES_MATCHING PATTERN "*.h" PATTERN "*.td" PATTERN "Precompiled.h" EXCLUDE)
+  FILES_MATCHING PATTERN "*.h" PATTERN "*.td" PATTERN "Precompiled*.h" EXCLUDE)
 install(DIRECTORY ${PROJECT_BINARY_DIR}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.inc" PATTERN "CMakeFiles" EXCLUDE)
 install(DIRECTORY dialects/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/heddle/Dialect FILES_MATCHING PATTERN "*.td")

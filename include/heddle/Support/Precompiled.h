@@ -1,4 +1,4 @@
-//===- Precompiled.h - the one precompiled header of all code over MLIR -===//
+//===- Precompiled.h - the precompiled header of all code over MLIR ----===//
 //
 // Holds what is slow to parse and seldom changes. Every source still includes what it uses, so that it also compiles without this header.
 //
@@ -7,12 +7,14 @@
 #ifndef HEDDLE_SUPPORT_PRECOMPILED_H
 #define HEDDLE_SUPPORT_PRECOMPILED_H
 
+#include "heddle/TensorIO/StrictJson.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
