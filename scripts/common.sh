@@ -58,3 +58,14 @@ end_suite() {
   printf 'passed %d\nfailed %d\n' "$suite_passed" "$suite_failed" >>"$suite_file"
   ((suite_failed == 0))
 }
+
+# run_side_by_side FUNCTION COUNT FILE: in the background an exported function for each COUNT arguments of a file, which ends each with a zero; as many at a time as
+# there are processors. Each call has to write a file LOG.status, which await_status LOG waits for; 99 stands in it if all is over before.
+run_side_by_side() { xargs -0 -a "$3" -n "$2" -P "$(nproc)" bash -c "$1 \"\$@\"" "$1" & }
+
+await_status() {
+  while [[ ! -s $1.status ]]; do
+    kill -0 $! 2>/dev/null || [[ -s $1.status ]] || echo "99 0" >"$1.status"
+    sleep 0.1
+  done
+}

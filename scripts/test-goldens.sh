@@ -59,22 +59,20 @@ takes() {
   esac
 }
 
-# The first of all in the background, as many at a time as there are processors; results are shown in their order.
+# Results are shown in the order of the files.
 for path in "${paths[@]}"; do
   for number in "${!ways[@]}"; do
     if takes "$path" "${ways[$number]}"; then printf '%s\0%s\0%s\0' "$path" "$number" "${ways[$number]}"; fi
   done
-done | xargs -0 -n 3 -P "$(nproc)" bash -c 'run_way "$@"' run_way &
+done >"$logs/jobs"
+run_side_by_side run_way 3 "$logs/jobs"
 
 for path in "${paths[@]}"; do
   total_passed=0 total_failed=0 seconds=0
   for number in "${!ways[@]}"; do
     way=${ways[$number]} log=$logs/${path//\//_}.$number
     takes "$path" "$way" || { skipped+=("$path $way"); continue; }
-    while [[ ! -s $log.status ]]; do
-      kill -0 $! 2>/dev/null || [[ -s $log.status ]] || echo "99 0" >"$log.status"
-      sleep 0.1
-    done
+    await_status "$log"
     read -r status taken <"$log.status"
     passed=$(grep -c ': ok' "$log") || true
     failed=$(grep -c ': FAILED' "$log") || true
