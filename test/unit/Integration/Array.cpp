@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 namespace heddle::test {
 
@@ -38,6 +39,17 @@ static Array::Index denseStrides(const Array::Index &shape) {
   return strides;
 }
 
+/// Calls `visit` for all indices of a shape in row-major order.
+template <typename Function> static void forEachIndex(const Array::Index &shape, Function visit) {
+  Array::Index index(shape.size());
+  for (int64_t left = product(shape); left > 0; --left) {
+    visit(std::as_const(index));
+    for (size_t d = shape.size(); d-- > 0; index[d] = 0)
+      if (++index[d] < shape[d])
+        break;
+  }
+}
+
 Array::Array(DType type, Index shape)
     : elementType(type), extents(std::move(shape)), steps(denseStrides(extents)) {
   // 64 bytes more, so that a copy can be shifted and an empty array has an address.
@@ -56,10 +68,7 @@ Array Array::over(DType type, void *memory, Index shape, Index strides, int64_t 
 
 Array Array::filled(DType type, Index shape, const std::function<double(const Index &)> &value) {
   Array array(type, std::move(shape));
-  for (int64_t i = 0; i < array.count(); ++i) {
-    Index index = array.indexOf(i);
-    array.set(index, value(index));
-  }
+  forEachIndex(array.extents, [&](const Index &index) { array.set(index, value(index)); });
   return array;
 }
 
@@ -106,8 +115,8 @@ void Array::set(const Index &index, double value) {
 
 std::vector<double> Array::values() const {
   std::vector<double> list;
-  for (int64_t i = 0; i < count(); ++i)
-    list.push_back((*this)[i]);
+  list.reserve(size_t(count()));
+  forEachIndex(extents, [&](const Index &index) { list.push_back(get(index)); });
   return list;
 }
 
@@ -130,42 +139,39 @@ Array Array::copy(DType type) const {
   if (type != elementType)
     return filled(type, extents, [&](const Index &index) { return get(index); });
   Array other(type, extents);
-  for (int64_t i = 0; i < count(); ++i) {
-    Index index = indexOf(i);
+  forEachIndex(extents, [&](const Index &index) {
     std::memcpy(other.address(index), address(index), dtypeSize(type));
-  }
+  });
   return other;
 }
 
 Array Array::shiftedCopy(size_t bytes) const {
   Array other(elementType, extents);
   other.byteOffset = bytes;
-  for (int64_t i = 0; i < count(); ++i) {
-    Index index = indexOf(i);
+  forEachIndex(extents, [&](const Index &index) {
     std::memcpy(other.address(index), address(index), dtypeSize(elementType));
-  }
+  });
   return other;
 }
 
 bool Array::sameBits(const Array &other) const {
   if (elementType != other.elementType || extents != other.extents)
     return false;
-  for (int64_t i = 0; i < count(); ++i) {
-    Index index = indexOf(i);
-    if (std::memcmp(address(index), other.address(index), dtypeSize(elementType)) != 0)
-      return false;
-  }
-  return true;
+  bool isSame = true;
+  forEachIndex(extents, [&](const Index &index) {
+    isSame &= std::memcmp(address(index), other.address(index), dtypeSize(elementType)) == 0;
+  });
+  return isSame;
 }
 
 bool Array::untouched() const {
-  for (int64_t i = 0; i < count(); ++i) {
-    const std::byte *element = address(indexOf(i));
+  bool isUntouched = true;
+  forEachIndex(extents, [&](const Index &index) {
+    const std::byte *element = address(index);
     for (size_t byte = 0; byte < dtypeSize(elementType); ++byte)
-      if (element[byte] != std::byte(0xff))
-        return false;
-  }
-  return true;
+      isUntouched &= element[byte] == std::byte(0xff);
+  });
+  return isUntouched;
 }
 
 DLTensor *Array::tensor() {
@@ -184,14 +190,17 @@ static bool forFinitePairs(const Array &actual, const std::vector<double> &expec
                            const std::function<void(double, double)> &note) {
   if (actual.count() != int64_t(expected.size()))
     return false;
-  for (int64_t i = 0; i < actual.count(); ++i) {
-    double found = actual[i], wanted = expected[size_t(i)];
-    if (std::isfinite(found) && std::isfinite(wanted) && wanted != 0)
-      note(found, wanted);
-    else if (found != wanted && !(std::isnan(found) && std::isnan(wanted)))
-      return false;
-  }
-  return true;
+  bool agrees = true;
+  const double *wanted = expected.data();
+  forEachIndex(actual.shape(), [&](const Array::Index &index) {
+    double found = actual.get(index);
+    if (std::isfinite(found) && std::isfinite(*wanted) && *wanted != 0)
+      note(found, *wanted);
+    else
+      agrees &= found == *wanted || (std::isnan(found) && std::isnan(*wanted));
+    ++wanted;
+  });
+  return agrees;
 }
 
 double relativeError(const Array &actual, const std::vector<double> &expected) {

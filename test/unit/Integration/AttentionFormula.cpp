@@ -57,9 +57,9 @@ public:
     result.sinkMass[place] = operands.sinks && (*operands.sinks)[h] != -INFINITY;
     if (scores.empty())
       return;
-    double sum = 0;
-    for (auto [j, score] : scores)
-      sum += std::exp(score - largest);
+    double sum = 0; // of exponentials, which take the scores' places
+    for (auto &[j, score] : scores)
+      sum += score = std::exp(score - largest);
     lse = largest + std::log(sum);
     double denominator = sum;
     if (operands.sinks) {
@@ -68,10 +68,10 @@ public:
       result.sinkMass[place] = sink == INFINITY ? 1 : sink / denominator;
     }
     if (scores.front().first == 0)
-      firstKeyMass = std::exp(scores.front().second - largest) / denominator;
+      firstKeyMass = scores.front().second / denominator;
     std::vector<double> absolute(static_cast<size_t>(width));
-    for (auto [j, score] : scores) {
-      double weight = roundTo(weightType, std::exp(score - largest)) / denominator;
+    for (auto [j, exponential] : scores) {
+      double weight = roundTo(weightType, exponential) / denominator;
       const double *value = operands.value->row(b, j, keyHead);
       for (int64_t d = 0; d < width; ++d) {
         output[d] += weight * value[d];

@@ -114,12 +114,15 @@ LatentExpected evaluateLatent(const LatentSpec &spec, const LatentInputs &in) {
   // Rows of W_UK and W_UV times each latent.
   int64_t rows = spec.heads * rowsOfHead;
   std::vector<double> up = in.kvUp.values(), latents = in.latent.values();
-  std::vector<double> projected(size_t(batch * keys * rows), 0);
+  std::vector<double> keyRopes = in.keyRope.values();
+  std::vector<double> projected(size_t(batch * keys * rows));
   for (int64_t at = 0; at < batch * keys; ++at)
-    for (int64_t row = 0; row < rows; ++row)
+    for (int64_t row = 0; row < rows; ++row) {
+      double sum = 0;
       for (int64_t c = 0; c < spec.latent; ++c)
-        projected[size_t(at * rows + row)] +=
-            up[size_t(row * spec.latent + c)] * latents[size_t(at * spec.latent + c)];
+        sum += up[size_t(row * spec.latent + c)] * latents[size_t(at * spec.latent + c)];
+      projected[size_t(at * rows + row)] = sum;
+    }
   auto project = [&](int64_t row, int64_t b, int64_t j) {
     return projected[size_t((b * keys + j) * rows + row)];
   };
@@ -140,9 +143,10 @@ LatentExpected evaluateLatent(const LatentSpec &spec, const LatentInputs &in) {
         for (int64_t j : visible) {
           double score = 0;
           for (int64_t n = 0; n < spec.nope; ++n)
-            score += in.queryNope.get({b, i, h, n}) * project(h * rowsOfHead + n, b, j);
+            score += in.queryNope.get(b, i, h, n) * project(h * rowsOfHead + n, b, j);
           for (int64_t p = 0; p < spec.rope; ++p)
-            score += in.queryRope.get({b, i, h, p}) * in.keyRope.get({b, j, p});
+            score +=
+                in.queryRope.get(b, i, h, p) * keyRopes[size_t((b * keys + j) * spec.rope + p)];
           scores.push_back(score * spec.scaleValue());
         }
         double maximum = *std::max_element(scores.begin(), scores.end()), sum = 0;
