@@ -57,9 +57,14 @@ func.func @vector(%x: vector<16xf32>) -> vector<16xf32> {
 // SCALEF-COUNT-6: math.fma %{{.*}}, %[[F]], %{{.*}} : vector<16xf32>
 // SCALEF-NEXT: llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"(%{{.*}}, %[[N]],
 // SCALEF-NEXT: return
+// It takes the fraction above the floor, which is what the last instruction takes of the argument.
 // SCALEF-LABEL: func.func @rough
-// SCALEF-COUNT-3: math.fma
-// SCALEF-NEXT: llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"
+// SCALEF-SAME: (%[[X:[a-z0-9]+]]: vector<16xf32>)
+// SCALEF-DAG: %[[DOWN:.*]] = llvm.mlir.constant(1 : i32)
+// SCALEF: %[[F:.*]] = llvm.call_intrinsic "llvm.x86.avx512.mask.reduce.ps.512"(%[[X]], %[[DOWN]],
+// SCALEF-NOT: arith.subf
+// SCALEF-COUNT-3: math.fma %{{.*}}, %[[F]], %{{.*}} : vector<16xf32>
+// SCALEF-NEXT: llvm.call_intrinsic "llvm.x86.avx512.mask.scalef.ps.512"(%{{.*}}, %[[X]],
 // CHECK-LABEL: func.func @rough
 // CHECK-COUNT-3: math.fma
 // CHECK-NEXT: arith.fptosi

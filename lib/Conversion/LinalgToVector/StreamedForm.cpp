@@ -55,6 +55,7 @@ private:
   void multiplyVectors(Value batch, Value column, Value panel);
   void multiplyTiles(Value batch, Value column, Value panel);
   void addToOutput(Value batch, Value column, Value panel);
+  SmallVector<SmallVector<Value>> rowsOfNextTask(Value batch, Value column, Value panel);
   SmallVector<Value> rhsPoint(Value batch, Value column);
 
   ImplicitLocOpBuilder &b;
@@ -63,7 +64,7 @@ private:
   const Contraction &c;
   const ContractionTile &tile;
   KStep step;
-  Value packed, sums, copy;
+  Value packed, sums, copy, nextTask; ///< the columns of a task
   VectorType vectorType;
   bool amx;
   int64_t groupColumns;
@@ -95,6 +96,7 @@ void StreamedFormBuilder::compute() {
     if (amx)
       copy = memref::AllocaOp::create(
           b, MemRefType::get({2 * tileRows, 2 * tileRows}, b.getBF16Type()), alignment);
+    nextTask = taskColumns;
     Value batch = math.floorDiv(task, groups);
     Value begin = math.mul(math.rem(task, groups), taskColumns);
     Value end = math.min(math.add(begin, taskColumns), space.columns);
@@ -171,6 +173,19 @@ void StreamedFormBuilder::multiplyVectors(Value batch, Value column, Value panel
   });
 }
 
+/// The columns that are fetched with a panel: 16 panels of rows fetch those of the task that follows, two each.
+SmallVector<SmallVector<Value>> StreamedFormBuilder::rowsOfNextTask(Value batch, Value column,
+                                                                    Value panel) {
+  constexpr int64_t atOnce = 2;
+  Value first =
+      math.min(math.mul(panel, math.constant(atOnce)), math.constant(groupColumns - atOnce));
+  SmallVector<SmallVector<Value>> points;
+  for (int64_t i = 0; i < atOnce; ++i)
+    points.push_back(
+        rhsPoint(batch, math.add(math.add(column, nextTask), math.add(first, math.constant(i)))));
+  return points;
+}
+
 void StreamedFormBuilder::multiplyTiles(Value batch, Value column, Value panel) {
   auto tileOf = [&](int64_t width, Type type) {
     return amx::TileType::get({tileRows, width}, type);
@@ -233,7 +248,14 @@ void StreamedFormBuilder::multiplyTiles(Value batch, Value column, Value panel) 
   Value isWhole = math.lessEqual(math.add(column, math.constant(groupColumns)), space.columns);
   Value whole = math.mul(math.floorDiv(space.depth, kTile), kTile);
   whole = arith::SelectOp::create(b, isWhole, whole, c0);
+  SmallVector<SmallVector<Value>> fetched = rowsOfNextTask(batch, column, panel);
   accumulators = loopOverK(c0, whole, accumulators, [&](Value k, ValueRange previous) {
+    for (SmallVector<Value> &point : fetched) {
+      point[c.k] = k;
+      constexpr unsigned secondLevel = 2;
+      memref::PrefetchOp::create(b, c.rhs, space.access(c.rhsMap, point), /*isWrite=*/false,
+                                 secondLevel, /*isDataCache=*/true);
+    }
     auto at = [&](Value half) {
       SmallVector<Value> point = space.point(math, batch, nullptr, math.add(column, half), k);
       return space.access(c.rhsMap, point);

@@ -90,6 +90,7 @@ private:
                      math.floorDiv(rest, grid[1])};
       TileLowering lowering(b, TileTarget{lanes, rows, vectors, bf16Pairs, amx}, task);
       lowering.setGrid(ids, grid);
+      lowering.prepare(kernel);
       Block &body = kernel.getBody().front();
       for (auto [from, to] :
            llvm::zip_equal(body.getArguments(), entry->getArguments().drop_front().drop_back(3)))

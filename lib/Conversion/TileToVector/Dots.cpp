@@ -45,12 +45,28 @@ Value TileLowering::multiplyAdd(Value x, Value y, Value sum) {
   return arith::AddIOp::create(b, sum, arith::MulIOp::create(b, x, y));
 }
 
+/// The buffer of a product's sums.
+Value TileLowering::bindSums(tile::DotOp op) {
+  // The sums may overwrite the tile that a loop carries unless a factor lies there.
+  llvm::SetVector<Value> factors, accumulators;
+  bool factorsSame = true, samePlace = true;
+  collectLeaves(op.getA(), factors, factorsSame);
+  collectLeaves(op.getB(), factors, factorsSame);
+  collectLeaves(op.getAcc(), accumulators, samePlace);
+  Value carried = carriedBufferFor(op.getResult(), /*readsInPlace=*/true);
+  bool isFactor = llvm::any_of(
+      factors, [&](Value factor) { return carried && buffers.lookup(factor) == carried; });
+  return bind(op.getResult(), /*readsInPlace=*/samePlace && !isFactor);
+}
+
 LogicalResult TileLowering::lowerDot(tile::DotOp op) {
   if (op.getPrecision() != tile::DotPrecision::IEEE)
     return op.emitOpError("with precision ") << tile::stringifyDotPrecision(op.getPrecision())
                                              << " is not supported in kernels for CPUs";
   if (takesDotForm(op))
     return dotForm(op), success();
+  if (std::optional<ColumnChain> chain = columnChainFrom(op))
+    return lowerColumnChain(*chain);
 
   bool inPairs = op.getType().getDimSize(0) <= fewRows && !op.getTransposeB() && takesPairs(op);
   bool isPaired = takesPairTiles(op), isTiled = takesMatrixTiles(op);
@@ -69,16 +85,7 @@ LogicalResult TileLowering::lowerDot(tile::DotOp op) {
   } else if (isVirtual(panel)) {
     panel = bufferOf(panel);
   }
-  // The sums may overwrite the tile that a loop carries unless a factor lies there.
-  llvm::SetVector<Value> factors, accumulators;
-  bool factorsSame = true, samePlace = true;
-  collectLeaves(op.getA(), factors, factorsSame);
-  collectLeaves(op.getB(), factors, factorsSame);
-  collectLeaves(op.getAcc(), accumulators, samePlace);
-  Value carried = carriedBufferFor(op.getResult(), /*readsInPlace=*/true);
-  bool isFactor = llvm::any_of(
-      factors, [&](Value factor) { return carried && buffers.lookup(factor) == carried; });
-  Value dest = bind(op.getResult(), /*readsInPlace=*/samePlace && !isFactor);
+  Value dest = bindSums(op);
 
   if (inPairs)
     return pairForm(op, dest), success();

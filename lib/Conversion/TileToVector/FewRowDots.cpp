@@ -35,11 +35,14 @@ bool TileLowering::isDirect(tile::LoadOp load) {
   if (load.getPad() || !tile.hasOneUse() || !views.lookup(load.getView()).hasVectors())
     return false;
   auto dot = dyn_cast<tile::DotOp>(*tile.user_begin());
-  if (!dot || dot->getBlock() != load->getBlock() || dot.getType().getDimSize(0) > fewRows ||
-      (dot.getTransposeB() && !takesDotForm(dot)))
+  if (!dot || dot->getBlock() != load->getBlock())
+    return false;
+  bool isPacked = dot.getA() == tile && packsSquares(dot);
+  if (!isPacked &&
+      (dot.getType().getDimSize(0) > fewRows || (dot.getTransposeB() && !takesDotForm(dot))))
     return false;
   // A left operand that would have to be converted again for each column has a buffer.
-  if (dot.getB() != tile &&
+  if (dot.getB() != tile && !isPacked &&
       !(takesDotForm(dot) && (takesPairs(dot) || tileType(tile).getElementType().isF32())))
     return false;
   for (Operation *op = load->getNextNode(); op != dot; op = op->getNextNode())

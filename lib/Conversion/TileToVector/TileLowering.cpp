@@ -33,6 +33,10 @@ void TileLowering::setGrid(ArrayRef<Value> ids, ArrayRef<Value> extents) {
   programs.assign(extents.begin(), extents.end());
 }
 
+void TileLowering::prepare(tile::KernelOp kernel) {
+  kernel.walk([&](tile::DotOp op) { hasMatrixTiles |= takesMatrixTiles(op); });
+}
+
 //===----------------------------------------------------------------------===//
 // Ops
 //===----------------------------------------------------------------------===//
@@ -145,7 +149,12 @@ Type TileLowering::storageOf(Type element) {
 
 Value TileLowering::acquire(TileShape shape, Type element) {
   int64_t columns = llvm::alignTo(shape.columns, target.lanes);
-  auto type = MemRefType::get({shape.rows, columns}, storageOf(element));
+  // Matrix tiles are 16 rows of one cache line. Rows that are a multiple of 512 bytes apart would be in few sets of the L1 cache.
+  Type stored = storageOf(element);
+  if (hasMatrixTiles && shape.rows >= 16 && stored.isIntOrFloat() &&
+      columns * stored.getIntOrFloatBitWidth() % (8 * 512) == 0)
+    columns += 8 * 64 / stored.getIntOrFloatBitWidth();
+  auto type = MemRefType::get({shape.rows, columns}, stored);
   SmallVector<Value> &free = freeBuffers[type];
   return free.empty() ? newBuffer(type) : free.pop_back_val();
 }

@@ -57,6 +57,8 @@ public:
   void map(mlir::Value from, mlir::Value to) { scalars.map(from, to); }
   void setGrid(llvm::ArrayRef<mlir::Value> ids, llvm::ArrayRef<mlir::Value> extents);
 
+  /// To be called before anything of a kernel is lowered.
+  void prepare(tile::KernelOp kernel);
   /// Lowers all ops of a block but its terminator.
   mlir::LogicalResult lowerBlock(mlir::Block &block);
 
@@ -107,6 +109,7 @@ private:
              mlir::Value column, int64_t vectorNumber);
   /// The first element of the row that a load wants fetched together with `row`; empty if it wants none.
   llvm::SmallVector<mlir::Value> rowAhead(tile::LoadOp load, mlir::Value row);
+  llvm::SmallVector<mlir::Value> rowAhead(tile::LoadOp load, mlir::Value row, int64_t distance);
 
   // PageRows.cpp
   /// Where the rows of a load of pages are: elements from the beginning of `source`, which has one dimension, to the first one of each row,
@@ -146,6 +149,7 @@ private:
 
   // Dots.cpp
   mlir::LogicalResult lowerDot(tile::DotOp op);
+  mlir::Value bindSums(tile::DotOp op);
   /// `valid` elements of a row from `column` on, zeros after them, converted for sums in `element`.
   mlir::Value loadFrom(const MatrixRow &row, mlir::Value column, int64_t valid, mlir::Type element);
   mlir::Value widened(mlir::Value value, mlir::Type element);
@@ -177,7 +181,30 @@ private:
   bool takesMatrixTiles(tile::DotOp op);
   int64_t pairRows(int64_t depth);
   mlir::Value leftTiles(tile::DotOp op);
+  static constexpr int64_t squareSize = 32;
+  bool packsSquares(tile::DotOp op);
+  void packSquare(mlir::Value tile, mlir::Value row, mlir::Value column, mlir::Value to);
+  int64_t matrixSteps(tile::DotOp op);
+  /// A block of tiles: rows of the left factor from `leftRow` on, columns of pairs from `rightRow` and `rightColumn` on.
+  struct TileBlock {
+    mlir::Value left, leftRow, right, rightRow, rightColumn, dest, destRow, destColumn;
+    bool startsFromZero;
+  };
+  void multiplyBlock(const TileBlock &block, int64_t rows, int64_t columns, int64_t steps,
+                     llvm::function_ref<void(mlir::Value step)> beside = nullptr);
   void multiplyTiles(tile::DotOp op, mlir::Value left, mlir::Value pairs, mlir::Value dest);
+
+  // MatrixTilePipeline.cpp
+  /// Two products by matrix tiles, and what is computed in between, each column by itself.
+  struct ColumnChain {
+    tile::DotOp first, last;
+    llvm::SmallVector<mlir::Operation *> between,
+        others;          ///< on the way; what does not depend on `first`
+    mlir::Value weights; ///< the tile of f32 that `last` multiplies, rounded
+  };
+  std::optional<ColumnChain> columnChainFrom(tile::DotOp first);
+  mlir::LogicalResult lowerColumnChain(ColumnChain &chain);
+  friend class ChainPipeline;
 
   // Elementwise.cpp
   mlir::Value eval(mlir::Value tile, TilePoint &point);
@@ -263,6 +290,7 @@ private:
   llvm::SmallPtrSet<mlir::Operation *, 8> lowered; ///< reductions computed with their operand
   llvm::SmallVector<mlir::Value> temporaries;
   llvm::DenseMap<mlir::Value, mlir::Value> packedRows; ///< of tiles in front of a loop
+  bool hasMatrixTiles = false;                         ///< whether the kernel multiplies by them
   int64_t bytes = 0;
 };
 

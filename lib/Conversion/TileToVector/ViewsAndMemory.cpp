@@ -215,7 +215,24 @@ void TileLowering::loadRow(const MatrixRow &row, Value firstColumn, Value extent
   VectorType type = vectorOf(element);
   Value otherwise = pad ? Value(vector::BroadcastOp::create(b, type, pad))
                         : Value(arith::ConstantOp::create(b, b.getZeroAttr(type)));
+  // Whole registers of 16-bit elements.
+  int64_t wide = 2 * target.lanes;
+  bool isWide =
+      element.getIntOrFloatBitWidth() == 16 && storageOf(element) == element && columns % wide == 0;
   auto load = [&](bool isMasked) {
+    if (isWide && !isMasked) {
+      auto wideType = VectorType::get({wide}, element);
+      eachVector(
+          columns, {},
+          [&](Value column, int64_t, MutableArrayRef<Value>) {
+            SmallVector<Value> from(row.first);
+            from[row.columnDim] = math.add(from[row.columnDim], column);
+            Value loaded = vector::LoadOp::create(b, wideType, row.source, from);
+            vector::StoreOp::create(b, loaded, buffer, ValueRange{bufferRow, column});
+          },
+          wide);
+      return;
+    }
     eachVector(columns, {}, [&](Value column, int64_t valid, MutableArrayRef<Value>) {
       SmallVector<Value> from(row.first);
       from[row.columnDim] = math.add(from[row.columnDim], column);
@@ -239,13 +256,16 @@ void TileLowering::loadRow(const MatrixRow &row, Value firstColumn, Value extent
 }
 
 SmallVector<Value> TileLowering::rowAhead(tile::LoadOp load, Value row) {
-  std::optional<int64_t> distance = load.getAhead();
-  const TileView view = views.lookup(load.getView());
-  if (!distance || !view.hasVectors())
+  if (!load.getAhead() || !views.lookup(load.getView()).hasVectors())
     return {};
+  return rowAhead(load, row, *load.getAhead());
+}
+
+SmallVector<Value> TileLowering::rowAhead(tile::LoadOp load, Value row, int64_t distance) {
+  const TileView view = views.lookup(load.getView());
   // Past the end of a table there may be no memory.
   Value last = math.sub(view.extents.front(), math.constant(1));
-  Value ahead = math.min(math.add(row, math.constant(*distance)), last);
+  Value ahead = math.min(math.add(row, math.constant(distance)), last);
   Value entry = tableEntry(view, ahead, nullptr).first;
   if (entry)
     entry = math.max(entry, math.constant(0));

@@ -43,7 +43,9 @@ def ConvertTileToVectorPass : Pass<"convert-tile-to-vector", "mlir::ModuleOp"> {
     * f16 and bf16 tiles are kept as f32, rounded where the IR rounds. `tile.dot` is a register tile of `rows` x `vectors` vectors
       with loop-carried accumulators; an operand b that is transposed goes through a panel.
     * With `bf16-pairs`, bf16 tiles stay bf16, and a `tile.dot` of them over an even depth adds two products to a lane at once, from rows
-      that are interleaved in pairs. With `amx`, those of whole matrix tiles of 16 x 16 sums are 2 x 2 of them at a time.
+      that are interleaved in pairs. With `amx`, those of whole matrix tiles of 16 x 16 sums are 2 x 2 of them at a time. Where a second
+      product multiplies what is computed from the first one column by column, as in an online softmax whose rows are lanes, both are done
+      for panels of 32 columns, and the products of one panel are interleaved with the vector code of another.
     * A `tile.dot` of at most 8 rows uses b where it lies, if its load has no padding and no other use.
     * Loads and stores of vectors where the memory is contiguous along the columns, of scalars otherwise. `ahead` of a load becomes
       `memref.prefetch` to the second-level cache, a cache line at a time.
