@@ -8,7 +8,8 @@
 //    in registers:
 //      vectors   half a group is a register tile: its columns are broadcast step by step, 2 vectors hold the panel's rows. Blocks of k are
 //                long, and for precision alone: longer sums of f32 would lose more of it
-//      AMX       32 columns x 32 rows are 2 x 2 tiles; 16 columns x 32 k are a tile as they lie, 16 pairs x 16 rows are one of the panel
+//      AMX       32 columns x 32 rows are 2 x 2 tiles; 16 columns x 32 k are a tile as they lie, 16 pairs x 16 rows are one of the panel.
+//                Columns of the next task are fetched meanwhile
 // 3. Sums go to a buffer [half of the panel][column][row], are transposed in squares and added to the output.
 //
 // Columns behind the last one repeat it. What AMX would read behind k's end comes from a small copy with zeros: lhs has zeros there, too,

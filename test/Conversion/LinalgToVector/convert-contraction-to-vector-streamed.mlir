@@ -76,6 +76,7 @@ func.func @any_rows(%a: memref<?x?xf32>, %b: memref<?x?xf32>, %c: memref<?x?xf32
 // AMX: %[[COPY:.*]] = memref.alloca() {alignment = 64 : i64} : memref<32x32xbf16>
 // AMX-COUNT-4: amx.tile_zero
 // AMX: scf.for
+// AMX-COUNT-2: memref.prefetch %[[B]][{{.*}}], read, locality<2>, data
 // AMX: amx.tile_load %[[B]]
 // AMX: amx.tile_load %[[PACKED]]
 // AMX: amx.tile_load %[[B]]
