@@ -189,8 +189,12 @@ void TileLowering::registerTile(tile::DotOp op, Value a, Value panel, Value dest
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     SmallVector<Value> partial(loop.getRegionIterArgs());
+    constexpr int64_t rowsOfGroup = 4;
+    Value first = loop.getInductionVar();
+    if (isUneven(op, depth, rowsOfGroup))
+      first = withoutStride(first, rowsOfGroup);
     for (int64_t i = 0; i < unroll; ++i) {
-      Value k = math.add(loop.getInductionVar(), math.constant(i));
+      Value k = math.add(first, math.constant(i));
       isPaired ? pairStep(k, partial) : step(k, partial);
     }
     scf::YieldOp::create(b, partial);

@@ -269,11 +269,11 @@ void TileLowering::lowerWithRowReductions(Value result, Value buffer,
   RankedTensorType type = tileType(result);
   Type element = type.getElementType();
   TileShape shape = shapeOf(type);
-  eachRow(shape.rows, [&](Value row) {
+  auto computeRow = [&](Value row) {
     SmallVector<Value> carried;
     for (tile::ReduceOp reduce : reductions)
       carried.push_back(neutral(reduce.getKind(), vectorOf(element)));
-    carried = eachVector(
+    return eachVector(
         shape.columns, carried, [&](Value column, int64_t valid, MutableArrayRef<Value> partial) {
           TilePoint point{row, column, valid};
           Value vector = evalVirtual(result, point);
@@ -282,12 +282,10 @@ void TileLowering::lowerWithRowReductions(Value result, Value buffer,
             value =
                 combine(reduce.getKind(), value, withNeutralTail(reduce.getKind(), vector, valid));
         });
-    for (auto [reduce, value] : llvm::zip_equal(reductions, carried)) {
-      Value sum = toStorage(horizontal(reduce.getKind(), value), element);
-      memref::StoreOp::create(b, sum, buffers.lookup(reduce.getResult()),
-                              ValueRange{math.constant(0), row});
-    }
-  });
+  };
+  if (reductions.empty())
+    return eachRow(shape.rows, [&](Value row) { computeRow(row); });
+  reduceRows(shape, reductions, computeRow);
 }
 
 void TileLowering::lowerWithColumnReductions(Value result, Value buffer,

@@ -154,10 +154,10 @@ void TileLowering::dotForm(tile::DotOp op) {
     }
   };
   int64_t whole = shape.columns / group * group;
-  bool isUneven = pageRows.contains(op.getB()) && whole % (4 * group) == 0;
+  bool turns = isUneven(op, whole, group);
   if (whole > 0)
     buildFor(b, math.constant(0), math.constant(whole), math.constant(group),
-             [&](Value first) { columns(isUneven ? withoutStride(first, group) : first, group); });
+             [&](Value first) { columns(turns ? withoutStride(first, group) : first, group); });
   if (whole < shape.columns)
     columns(math.constant(whole), shape.columns - whole);
 }

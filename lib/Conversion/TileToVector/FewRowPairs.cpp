@@ -152,8 +152,11 @@ void TileLowering::pairTile(tile::DotOp op, Value pairs, Value dest, int64_t col
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
     SmallVector<Value> partial(loop.getRegionIterArgs());
+    Value first = loop.getInductionVar();
+    if (isUneven(op, whole, unroll))
+      first = withoutStride(first, unroll);
     for (int64_t i = 0; i < unroll; ++i)
-      step(math.add(loop.getInductionVar(), math.constant(i)), 2, partial);
+      step(math.add(first, math.constant(i)), 2, partial);
     scf::YieldOp::create(b, partial);
     results.assign(loop.result_begin(), loop.result_end());
   }

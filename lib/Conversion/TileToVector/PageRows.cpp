@@ -141,6 +141,11 @@ Value TileLowering::withoutStride(Value first, int64_t step) {
   return math.add(rest, swapped);
 }
 
+/// Whether b is read from pages, and all its `count` rows (or pairs of them) can be taken in that order, in groups of `step`.
+bool TileLowering::isUneven(tile::DotOp op, int64_t count, int64_t step) {
+  return pageRows.contains(op.getB()) && !buffers.contains(op.getB()) && count % (4 * step) == 0;
+}
+
 TileLowering::MatrixRow TileLowering::rowOfPage(tile::LoadOp load, const PageRows &rows,
                                                 Value row) {
   Value column = scalar(load.getIndices().back());

@@ -65,6 +65,63 @@ Value TileLowering::horizontal(tile::CombiningKind kind, Value vector) {
   return vector::ExtractOp::create(b, vector, ArrayRef<int64_t>{0});
 }
 
+/// Stage d combines lanes that differ in bit d, of two vectors at once: those of the first go where the bit is 0. So bit 0 of a vector's
+/// number becomes the highest bit of its lane, and so on.
+Value TileLowering::horizontals(tile::CombiningKind kind, SmallVector<Value> vectors) {
+  int64_t lanes = target.lanes, count = vectors.size();
+  SmallVector<int64_t> place(lanes, 0);
+  for (int64_t d = lanes / 2, bit = 1; d > 0; d /= 2, bit *= 2) {
+    SmallVector<int64_t> low, high;
+    for (int64_t lane = 0; lane < lanes; ++lane) {
+      int64_t from = lane & d ? lanes : 0;
+      low.push_back(from + (lane & ~d));
+      high.push_back(from + (lane | d));
+      if (lane & bit)
+        place[lane] |= d;
+    }
+    SmallVector<Value> half;
+    for (size_t i = 0; i < vectors.size(); i += 2) {
+      Value first = vectors[i], second = vectors[std::min(i + 1, vectors.size() - 1)];
+      half.push_back(combine(kind, vector::ShuffleOp::create(b, first, second, low),
+                             vector::ShuffleOp::create(b, first, second, high)));
+    }
+    vectors = std::move(half);
+  }
+  for (int64_t lane = count; lane < lanes; ++lane)
+    place[lane] = 0;
+  return vector::ShuffleOp::create(b, vectors.front(), vectors.front(), place);
+}
+
+/// Few rows are written out one by one: what they add up to is one vector then, and nobody waits for elements that are stored one by
+/// one and loaded together.
+void TileLowering::reduceRows(TileShape shape, MutableArrayRef<tile::ReduceOp> reductions,
+                              function_ref<SmallVector<Value>(Value)> reduceRow) {
+  auto store = [&](tile::ReduceOp reduce, Value value, Value column) {
+    Type element = reduce.getType().getElementType();
+    Value buffer = buffers.lookup(reduce.getResult()), stored = toStorage(value, element);
+    SmallVector<Value> to{math.constant(0), column};
+    if (isa<VectorType>(stored.getType()))
+      vector::StoreOp::create(b, stored, buffer, to);
+    else
+      memref::StoreOp::create(b, stored, buffer, to);
+  };
+  bool isSmall = shape.columns <= target.lanes * unrolledVectors;
+  if (shape.rows == 1 || shape.rows > std::min(fewRows, target.lanes) || !isSmall) {
+    eachRow(shape.rows, [&](Value row) {
+      SmallVector<Value> partial = reduceRow(row);
+      for (auto [reduce, vector] : llvm::zip_equal(reductions, partial))
+        store(reduce, horizontal(reduce.getKind(), vector), row);
+    });
+    return;
+  }
+  SmallVector<SmallVector<Value>> ofReductions(reductions.size());
+  for (int64_t row = 0; row < shape.rows; ++row)
+    for (auto [all, vector] : llvm::zip_equal(ofReductions, reduceRow(math.constant(row))))
+      all.push_back(vector);
+  for (auto [reduce, all] : llvm::zip_equal(reductions, ofReductions))
+    store(reduce, horizontals(reduce.getKind(), all), math.constant(0));
+}
+
 Value TileLowering::withNeutralTail(tile::CombiningKind kind, Value vector, int64_t valid) {
   if (valid == target.lanes)
     return vector;
@@ -79,23 +136,19 @@ void TileLowering::lowerReduce(tile::ReduceOp op) {
     return reduceColumns(type, op, [&](TilePoint point) { return eval(input, point); });
   }
   Type element = type.getElementType();
-  TileShape shape = shapeOf(type);
-  Value result = type.getRank() == 2 ? bind(op.getResult()) : Value();
-  eachRow(shape.rows, [&](Value row) {
-    SmallVector<Value> carried =
-        eachVector(shape.columns, neutral(op.getKind(), vectorOf(element)),
-                   [&](Value column, int64_t valid, MutableArrayRef<Value> partial) {
-                     TilePoint point{row, column, valid};
-                     partial[0] = combine(op.getKind(), partial[0],
-                                          withNeutralTail(op.getKind(), eval(input, point), valid));
-                   });
-    Value sum = horizontal(op.getKind(), carried[0]);
-    if (result)
-      memref::StoreOp::create(b, toStorage(sum, element), result,
-                              ValueRange{math.constant(0), row});
-    else
-      map(op.getResult(), sum);
-  });
+  auto reduceRow = [&](Value row) {
+    return eachVector(shapeOf(type).columns, neutral(op.getKind(), vectorOf(element)),
+                      [&](Value column, int64_t valid, MutableArrayRef<Value> partial) {
+                        TilePoint point{row, column, valid};
+                        partial[0] =
+                            combine(op.getKind(), partial[0],
+                                    withNeutralTail(op.getKind(), eval(input, point), valid));
+                      });
+  };
+  if (type.getRank() == 1)
+    return map(op.getResult(), horizontal(op.getKind(), reduceRow(math.constant(0))[0]));
+  bind(op.getResult());
+  reduceRows(shapeOf(type), op, reduceRow);
 }
 
 void TileLowering::reduceColumns(RankedTensorType type, MutableArrayRef<tile::ReduceOp> reductions,

@@ -25,8 +25,8 @@ using namespace mlir;
 
 namespace heddle {
 
-/// Vectors of a row that are written out one by one; longer rows are loops.
-static constexpr int64_t unrolledVectors = 8, loopVectors = 4;
+/// Vectors of a turn of a loop over a long row.
+static constexpr int64_t loopVectors = 4;
 
 void TileLowering::setGrid(ArrayRef<Value> ids, ArrayRef<Value> extents) {
   programIds.assign(ids.begin(), ids.end());
@@ -217,6 +217,8 @@ Value TileLowering::carriedBufferFor(Value result, bool readsInPlace) {
 }
 
 Value TileLowering::bind(Value result, bool readsInPlace) {
+  if (Value memory = inPlace.lookup(result))
+    return buffers[result] = memory;
   if (Value carried = carriedBufferFor(result, readsInPlace))
     return buffers[result] = carried;
   RankedTensorType type = tileType(result);

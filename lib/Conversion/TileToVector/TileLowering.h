@@ -85,6 +85,8 @@ private:
   void lowerGatherView(tile::GatherViewOp op);
   void lowerLoad(tile::LoadOp op);
   void lowerStore(tile::StoreOp op);
+  /// The store of a product to where its accumulator was loaded from, if memory can serve as the buffer of both; null otherwise.
+  tile::StoreOp storeInPlace(tile::LoadOp load);
   mlir::Value inside(mlir::Value coordinate, mlir::Value extent);
   /// Whether `count` coordinates from `first` on are inside; null where that is known.
   mlir::Value allInside(mlir::Value first, int64_t count, mlir::Value extent);
@@ -121,6 +123,7 @@ private:
   void preparePageRows(tile::LoadOp load);
   MatrixRow rowOfPage(tile::LoadOp load, const PageRows &rows, mlir::Value row);
   mlir::Value withoutStride(mlir::Value first, int64_t step);
+  bool isUneven(tile::DotOp op, int64_t count, int64_t step);
 
   // FewRowDots.cpp
   /// Products of at most so many rows take the forms for few rows.
@@ -239,6 +242,11 @@ private:
   mlir::Value neutral(tile::CombiningKind kind, mlir::Type type);
   mlir::Value combine(tile::CombiningKind kind, mlir::Value x, mlir::Value y);
   mlir::Value horizontal(tile::CombiningKind kind, mlir::Value vector);
+  /// The same for a few vectors at once: lane i is what vector i adds up to, with the same bits.
+  mlir::Value horizontals(tile::CombiningKind kind, llvm::SmallVector<mlir::Value> vectors);
+  /// Calls `reduceRow` for all rows of a tile, which reduces each in vectors, and stores what these add up to.
+  void reduceRows(TileShape shape, llvm::MutableArrayRef<tile::ReduceOp> reductions,
+                  llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value row)> reduceRow);
   /// `vector` with the neutral element in the lanes outside of the tile.
   mlir::Value withNeutralTail(tile::CombiningKind kind, mlir::Value vector, int64_t valid);
 
@@ -270,6 +278,8 @@ private:
   mlir::Value fromStorage(mlir::Value value, mlir::Type element);
   mlir::Value scalar(mlir::Value value) { return scalars.lookupOrDefault(value); }
   void eachRow(int64_t rows, llvm::function_ref<void(mlir::Value)> body);
+  /// Vectors of a row that are written out one by one; longer rows are loops.
+  static constexpr int64_t unrolledVectors = 8;
   /// Calls `body(column, valid, carried)` for the vectors of a row, of `lanes` columns if given; returns the carried values.
   llvm::SmallVector<mlir::Value> eachVector(
       int64_t columns, mlir::ValueRange carried,
@@ -287,7 +297,8 @@ private:
   llvm::DenseMap<mlir::Value, mlir::Value> buffers;
   llvm::DenseMap<mlir::Type, llvm::SmallVector<mlir::Value>> freeBuffers;
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Value>> releases;
-  llvm::SmallPtrSet<mlir::Operation *, 8> lowered; ///< reductions computed with their operand
+  llvm::SmallPtrSet<mlir::Operation *, 8> lowered;  ///< computed with their operand
+  llvm::DenseMap<mlir::Value, mlir::Value> inPlace; ///< memory that products are written to at once
   llvm::SmallVector<mlir::Value> temporaries;
   llvm::DenseMap<mlir::Value, mlir::Value> packedRows; ///< of tiles in front of a loop
   bool hasMatrixTiles = false;                         ///< whether the kernel multiplies by them

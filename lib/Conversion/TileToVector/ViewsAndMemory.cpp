@@ -286,10 +286,70 @@ void TileLowering::fetch(Value source, ArrayRef<Value> first, unsigned columnDim
                              /*isDataCache=*/true);
 }
 
+/// The argument of the kernel that a view or a part of memory lies in; null if that is not known.
+static Value rootOf(Value memory) {
+  while (Operation *op = memory.getDefiningOp()) {
+    if (auto view = dyn_cast<tile::ViewOp>(op))
+      memory = view.getSource();
+    else if (auto view = dyn_cast<tile::GatherViewOp>(op))
+      memory = view.getSource();
+    else if (auto part = dyn_cast<ViewLikeOpInterface>(op))
+      memory = part.getViewSource();
+    else
+      return nullptr;
+  }
+  return memory;
+}
+
+/// A product whose sums start from what is in memory, and end there: load, elementwise ops, product, store, with nothing else that writes in
+/// between. Other factors lie in other arguments, which don't overlap one that is written.
+tile::StoreOp TileLowering::storeInPlace(tile::LoadOp load) {
+  const TileView view = views.lookup(load.getView());
+  RankedTensorType type = load.getType();
+  bool isWhole = llvm::all_of(load.getIndices(),
+                              [&](Value index) { return isConstantIntValue(scalar(index), 0); });
+  if (load.getPad() || view.tableDim >= 0 || view.rowDim != 0 || view.columnDim != 1 || !isWhole ||
+      !view.hasVectors() || type.getRank() != 2 ||
+      cast<MemRefType>(view.source.getType()).getShape() != type.getShape() ||
+      storageOf(type.getElementType()) != type.getElementType() ||
+      type.getDimSize(1) % target.lanes != 0)
+    return nullptr;
+  Value value = load.getResult();
+  tile::DotOp dot;
+  while (!dot) {
+    if (!value.hasOneUse() || value.getUsers().begin()->getBlock() != load->getBlock())
+      return nullptr;
+    OpOperand &use = *value.use_begin();
+    dot = dyn_cast<tile::DotOp>(use.getOwner());
+    if (dot && &use != &dot.getAccMutable())
+      return nullptr;
+    if (!dot && !(isElementwise(use.getOwner()) && isVirtual(use.getOwner()->getResult(0))))
+      return nullptr;
+    value = use.getOwner()->getResult(0);
+  }
+  auto store = value.hasOneUse() ? dyn_cast<tile::StoreOp>(*value.user_begin()) : nullptr;
+  if (!store || store->getBlock() != load->getBlock() || store.getView() != load.getView() ||
+      store.getIndices() != load.getIndices() || value.getType() != type)
+    return nullptr;
+  Value root = rootOf(load.getView());
+  for (Operation *op = load->getNextNode(); op != store; op = op->getNextNode()) {
+    if (!isMemoryEffectFree(op) && !isa<tile::LoadOp, memref::LoadOp>(op))
+      return nullptr;
+    if (auto other = dyn_cast<tile::LoadOp>(op); other && rootOf(other.getView()) == root)
+      return nullptr;
+  }
+  return root ? store : nullptr;
+}
+
 void TileLowering::lowerLoad(tile::LoadOp op) {
   preparePageRows(op);
   if (isDirect(op))
     return;
+  if (tile::StoreOp store = storeInPlace(op)) {
+    buffers[op.getResult()] = inPlace[store.getTile()] = views.lookup(op.getView()).source;
+    lowered.insert(store);
+    return;
+  }
   const TileView view = views.lookup(op.getView());
   RankedTensorType type = tileType(op.getResult());
   Type element = type.getElementType();

@@ -7,7 +7,7 @@
 // CHECK: %[[XY:.*]] = arith.muli %[[GX]], %[[GY]]
 // CHECK: %[[PROGRAMS:.*]] = arith.muli %[[XY]], %[[GZ]]
 // CHECK: scf.forall (%[[PROGRAM:.*]]) in (%[[PROGRAMS]])
-// CHECK-DAG: memref.alloca() {alignment = 64 : i64} : memref<8x48xf32>
+// CHECK-DAG: memref.alloca() {alignment = 64 : i64} : memref<16x48xf32>
 // CHECK-DAG: memref.alloca() {alignment = 64 : i64} : memref<1x16xf32>
 // CHECK-DAG: %[[ID:.*]] = arith.remui %[[PROGRAM]], %[[GX]]
 // CHECK: scf.for
@@ -29,24 +29,24 @@
 // CHECK: vector.store
 tile.kernel @scores(%x: memref<?x40xf32>, %y: memref<?xf32>, %scale: f32) {
   %c0 = arith.constant 0 : index
-  %c8 = arith.constant 8 : index
+  %c16 = arith.constant 16 : index
   %block = tile.program_id x
-  %row = arith.muli %block, %c8 : index
+  %row = arith.muli %block, %c16 : index
   %view = tile.view %x[:, :] : memref<?x40xf32> -> !tile.view<?x40xf32>
   %out = tile.view %y[:] : memref<?xf32> -> !tile.view<?xf32>
-  %t = tile.load %view[%row, %c0] : !tile.view<?x40xf32> -> tensor<8x40xf32>
-  %scales = tensor.splat %scale : tensor<8x40xf32>
-  %masked = arith.constant dense<0xFF800000> : tensor<8x40xf32>
-  %scaled = arith.mulf %t, %scales : tensor<8x40xf32>
-  %rows = tile.iota along 0 start(%row) : tensor<8x40xi32>
-  %columns = tile.iota along 1 : tensor<8x40xi32>
-  %visible = arith.cmpi sle, %columns, %rows : tensor<8x40xi32>
-  %s = arith.select %visible, %scaled, %masked : tensor<8x40xi1>, tensor<8x40xf32>
-  %max = tile.reduce max %s along 1 : tensor<8x40xf32> -> tensor<8xf32>
-  tile.store %max, %out[%row] : tensor<8xf32>, !tile.view<?xf32>
-  %bases = tile.broadcast %max along 1 : tensor<8xf32> -> tensor<8x40xf32>
-  %centered = arith.subf %s, %bases : tensor<8x40xf32>
-  tile.store %centered, %view[%row, %c0] : tensor<8x40xf32>, !tile.view<?x40xf32>
+  %t = tile.load %view[%row, %c0] : !tile.view<?x40xf32> -> tensor<16x40xf32>
+  %scales = tensor.splat %scale : tensor<16x40xf32>
+  %masked = arith.constant dense<0xFF800000> : tensor<16x40xf32>
+  %scaled = arith.mulf %t, %scales : tensor<16x40xf32>
+  %rows = tile.iota along 0 start(%row) : tensor<16x40xi32>
+  %columns = tile.iota along 1 : tensor<16x40xi32>
+  %visible = arith.cmpi sle, %columns, %rows : tensor<16x40xi32>
+  %s = arith.select %visible, %scaled, %masked : tensor<16x40xi1>, tensor<16x40xf32>
+  %max = tile.reduce max %s along 1 : tensor<16x40xf32> -> tensor<16xf32>
+  tile.store %max, %out[%row] : tensor<16xf32>, !tile.view<?xf32>
+  %bases = tile.broadcast %max along 1 : tensor<16xf32> -> tensor<16x40xf32>
+  %centered = arith.subf %s, %bases : tensor<16x40xf32>
+  tile.store %centered, %view[%row, %c0] : tensor<16x40xf32>, !tile.view<?x40xf32>
   tile.return
 }
 
@@ -116,5 +116,25 @@ tile.kernel @if_any(%y: memref<16xf32>) {
     tile.yield %t : tensor<16xf32>
   }
   tile.store %r, %v[%c0] : tensor<16xf32>, !tile.view<16xf32>
+  tile.return
+}
+
+// What few rows add up to is one vector, stored at once. Two rows of 16 lanes share each stage.
+// CHECK-LABEL: func.func private @few_rows(
+// CHECK: %[[A0:.*]] = vector.shuffle %[[X:.*]], %[[Y:.*]] [0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23]
+// CHECK: %[[A1:.*]] = vector.shuffle %[[X]], %[[Y]] [8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31]
+// CHECK: arith.addf %[[A0]], %[[A1]]
+// CHECK-COUNT-3: arith.addf
+// CHECK: %[[SUMS:.*]] = vector.shuffle %{{.*}} [0, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]
+// CHECK: vector.store %[[SUMS]]
+// CHECK-NOT: memref.store
+// CHECK: return
+tile.kernel @few_rows(%x: memref<2x16xf32>, %y: memref<2xf32>) {
+  %c0 = arith.constant 0 : index
+  %xs = tile.view %x[:, :] : memref<2x16xf32> -> !tile.view<2x16xf32>
+  %ys = tile.view %y[:] : memref<2xf32> -> !tile.view<2xf32>
+  %t = tile.load %xs[%c0, %c0] : !tile.view<2x16xf32> -> tensor<2x16xf32>
+  %sum = tile.reduce add %t along 1 : tensor<2x16xf32> -> tensor<2xf32>
+  tile.store %sum, %ys[%c0] : tensor<2xf32>, !tile.view<2xf32>
   tile.return
 }

@@ -101,3 +101,64 @@ tile.kernel @ahead_in_pages(%w: memref<3x8xf32>, %b: memref<?x4x40xf32>, %t: mem
   tile.store %p, %cView[%c0, %c0] : tensor<3x40xf32>, !tile.view<3x40xf32>
   tile.return
 }
+
+// Rows of pages come in groups of four without a stride here, too.
+// CHECK-LABEL: func.func private @values_of_pages(
+// CHECK: %[[FLAT:.*]] = memref.reinterpret_cast
+// CHECK: scf.for %[[STEP:.*]] = %c0 to %c16 step %c2
+// CHECK: arith.andi %[[STEP]], %c4
+// CHECK: arith.andi %[[STEP]], %c8
+// CHECK: vector.load %[[FLAT]]
+tile.kernel @values_of_pages(%w: memref<2x16xf32>, %b: memref<?x4x16xf32>, %t: memref<?xi32>, %i: index, %c: memref<2x16xf32>) {
+  %c0 = arith.constant 0 : index
+  %wView = tile.view %w[:, :] : memref<2x16xf32> -> !tile.view<2x16xf32>
+  %bView = tile.gather_view %b[table %t, page, :] : memref<?x4x16xf32>, memref<?xi32> -> !tile.view<?x16xf32>
+  %cView = tile.view %c[:, :] : memref<2x16xf32> -> !tile.view<2x16xf32>
+  %wTile = tile.load %wView[%c0, %c0] : !tile.view<2x16xf32> -> tensor<2x16xf32>
+  %bTile = tile.load %bView[%i, %c0] : !tile.view<?x16xf32> -> tensor<16x16xf32>
+  %zeros = arith.constant dense<0.0> : tensor<2x16xf32>
+  %p = tile.dot %wTile, %bTile, %zeros : tensor<2x16xf32>, tensor<16x16xf32> -> tensor<2x16xf32>
+  tile.store %p, %cView[%c0, %c0] : tensor<2x16xf32>, !tile.view<2x16xf32>
+  tile.return
+}
+
+// Sums that start from what is in memory and end there have no buffer; the left factor has the only one.
+// CHECK-LABEL: func.func private @in_place(
+// CHECK-SAME: memref<2x8xf32>, %[[B:[a-z0-9]+]]: memref<8x16xf32>, %[[C:[a-z0-9]+]]: memref<2x16xf32>
+// CHECK: memref.alloca() {{.*}} : memref<2x8xf32>
+// CHECK-NOT: memref.alloca
+// CHECK: %[[OLD:.*]] = vector.load %[[C]][%c0, %c0]
+// CHECK: %[[START:.*]] = arith.mulf %[[OLD]]
+// CHECK: %[[SUMS:.*]]:4 = scf.for {{.*}} iter_args(%{{.*}} = %[[START]],
+// CHECK: vector.store %[[SUMS]]#0, %[[C]][%c0, %c0]
+// CHECK: vector.store %[[SUMS]]#3, %[[C]][%c1, %c8]
+// CHECK-NOT: vector.store
+tile.kernel @in_place(%w: memref<2x8xf32>, %b: memref<8x16xf32>, %c: memref<2x16xf32>) {
+  %c0 = arith.constant 0 : index
+  %half = arith.constant dense<0.5> : tensor<2x16xf32>
+  %wView = tile.view %w[:, :] : memref<2x8xf32> -> !tile.view<2x8xf32>
+  %bView = tile.view %b[:, :] : memref<8x16xf32> -> !tile.view<8x16xf32>
+  %cView = tile.view %c[:, :] : memref<2x16xf32> -> !tile.view<2x16xf32>
+  %old = tile.load %cView[%c0, %c0] : !tile.view<2x16xf32> -> tensor<2x16xf32>
+  %wTile = tile.load %wView[%c0, %c0] : !tile.view<2x8xf32> -> tensor<2x8xf32>
+  %bTile = tile.load %bView[%c0, %c0] : !tile.view<8x16xf32> -> tensor<8x16xf32>
+  %start = arith.mulf %old, %half : tensor<2x16xf32>
+  %p = tile.dot %wTile, %bTile, %start : tensor<2x8xf32>, tensor<8x16xf32> -> tensor<2x16xf32>
+  tile.store %p, %cView[%c0, %c0] : tensor<2x16xf32>, !tile.view<2x16xf32>
+  tile.return
+}
+
+// A factor in the same memory is read before that is written: there are buffers.
+// CHECK-LABEL: func.func private @in_place_of_a_factor(
+// CHECK-COUNT-4: memref.alloca
+tile.kernel @in_place_of_a_factor(%w: memref<16x16xf32>, %c: memref<16x16xf32>) {
+  %c0 = arith.constant 0 : index
+  %wView = tile.view %w[:, :] : memref<16x16xf32> -> !tile.view<16x16xf32>
+  %cView = tile.view %c[:, :] : memref<16x16xf32> -> !tile.view<16x16xf32>
+  %old = tile.load %cView[%c0, %c0] : !tile.view<16x16xf32> -> tensor<16x16xf32>
+  %wTile = tile.load %wView[%c0, %c0] : !tile.view<16x16xf32> -> tensor<16x16xf32>
+  %factor = tile.load %cView[%c0, %c0] : !tile.view<16x16xf32> -> tensor<16x16xf32>
+  %p = tile.dot %wTile, %factor, %old : tensor<16x16xf32>, tensor<16x16xf32> -> tensor<16x16xf32>
+  tile.store %p, %cView[%c0, %c0] : tensor<16x16xf32>, !tile.view<16x16xf32>
+  tile.return
+}
