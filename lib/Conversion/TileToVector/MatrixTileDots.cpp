@@ -42,69 +42,6 @@ bool TileLowering::packsSquares(tile::DotOp op) {
          tileType(a).getDimSize(1) % squareSize == 0;
 }
 
-/// A square of a left factor: 32 rows of bf16 with 32 columns become 32 rows of 16 pairs. Halves of rows are loaded to where they stay, in
-/// rows of four lanes of 128 bits; all but the last step exchange elements within those lanes.
-void TileLowering::packSquare(Value tile, Value row, Value column, Value to) {
-  int64_t lanes = target.lanes;
-  auto shuffle = [&](Value x, Value y, ArrayRef<int64_t> mask) -> Value {
-    return vector::ShuffleOp::create(b, x, y, mask);
-  };
-  // Elements of the lower or upper half of each lane in turns; `size` elements a lane, of which `unit` stay together.
-  auto unpack = [&](Value x, Value y, int64_t half, int64_t size, int64_t unit) {
-    int64_t count = cast<VectorType>(x.getType()).getDimSize(0);
-    SmallVector<int64_t> mask;
-    for (int64_t lane = 0; lane < count; lane += size)
-      for (int64_t i = half * size / 2; i < (half + 1) * size / 2; i += unit)
-        for (int64_t from : {int64_t(0), count})
-          for (int64_t j = 0; j < unit; ++j)
-            mask.push_back(from + lane + i + j);
-    return shuffle(x, y, mask);
-  };
-  auto loadHalf = [&](int64_t r, int64_t half) {
-    MatrixRow from = rowOf(tile, math.add(row, math.constant(r)));
-    SmallVector<Value> at(from.first);
-    at[from.columnDim] =
-        math.add(at[from.columnDim], math.add(column, math.constant(half * lanes)));
-    Value loaded = vector::LoadOp::create(b, vectorOf(b.getBF16Type()), from.source, at);
-    return vector::BitCastOp::create(b, vectorOf(b.getI16Type()), loaded);
-  };
-  SmallVector<int64_t> joined = llvm::to_vector(llvm::seq<int64_t>(0, 2 * lanes));
-  for (int64_t half : {0, 1}) {
-    // pairs[u][i]: pairs i and i + 4 of rows, for i from 0 to 3 and from 8 to 11; columns 4u to 4u + 3 and 4u + 8 to 4u + 11.
-    SmallVector<Value> pairs[2];
-    for (int64_t i : {0, 1, 2, 3, 8, 9, 10, 11}) {
-      Value low = shuffle(loadHalf(2 * i, half), loadHalf(2 * i + 8, half), joined);
-      Value high = shuffle(loadHalf(2 * i + 1, half), loadHalf(2 * i + 9, half), joined);
-      for (int64_t u : {0, 1})
-        pairs[u].push_back(vector::BitCastOp::create(b, vectorOf(b.getI32Type()),
-                                                     unpack(low, high, u, lanes / 2, 1)));
-    }
-    for (int64_t u : {0, 1}) {
-      // quarters[g][e]: of columns 4u + e and 4u + e + 8, pairs 0 to 7 or 8 to 15.
-      SmallVector<Value> quarters[2];
-      for (int64_t g : {0, 1}) {
-        ArrayRef<Value> four = ArrayRef(pairs[u]).slice(4 * g, 4);
-        for (int64_t e = 0; e < 4; ++e) {
-          Value x = unpack(four[0], four[1], e / 2, 4, 1),
-                y = unpack(four[2], four[3], e / 2, 4, 1);
-          quarters[g].push_back(unpack(x, y, e % 2, 4, 2));
-        }
-      }
-      for (int64_t e = 0; e < 4; ++e)
-        for (int64_t s : {0, 1}) {
-          SmallVector<int64_t> mask;
-          for (int64_t lane : {s, s + 2, s + 4, s + 6})
-            for (int64_t j = 0; j < 4; ++j)
-              mask.push_back(4 * lane + j);
-          Value packed = shuffle(quarters[0][e], quarters[1][e], mask);
-          Value toRow = math.add(column, math.constant(half * lanes + 8 * s + 4 * u + e));
-          vector::StoreOp::create(b, packed, to,
-                                  ValueRange{toRow, math.floorDiv(row, math.constant(2))});
-        }
-    }
-  }
-}
-
 /// The left factor, k along whole rows of tiles.
 Value TileLowering::leftTiles(tile::DotOp op) {
   RankedTensorType type = tileType(op.getA());
@@ -114,7 +51,7 @@ Value TileLowering::leftTiles(tile::DotOp op) {
     Value size = math.constant(squareSize);
     buildFor(b, math.constant(0), math.constant(type.getDimSize(0)), size, [&](Value row) {
       buildFor(b, math.constant(0), math.constant(shape.rows), size,
-               [&](Value column) { packSquare(op.getA(), row, column, tiles); });
+               [&](Value column) { transposeBF16Square(op.getA(), row, column, tiles); });
     });
     return tiles;
   }

@@ -275,14 +275,14 @@ void ChainPipeline::packValues() {
   if (!packsValues)
     return multiplyScores(first, nullptr);
   int64_t across = values / panelColumns;
-  multiplyScores(first,
-                 share(rows / panelColumns * across, scoreSteps(), [&](Value from, Value to) {
-                   buildFor(b, from, to, math.constant(1), [&](Value square) {
-                     Value size = math.constant(panelColumns), count = math.constant(across);
-                     t.packSquare(chain.last.getA(), math.mul(math.floorDiv(square, count), size),
-                                  math.mul(math.rem(square, count), size), valueTiles);
-                   });
-                 }));
+  multiplyScores(
+      first, share(rows / panelColumns * across, scoreSteps(), [&](Value from, Value to) {
+        buildFor(b, from, to, math.constant(1), [&](Value square) {
+          Value size = math.constant(panelColumns), count = math.constant(across);
+          t.transposeBF16Square(chain.last.getA(), math.mul(math.floorDiv(square, count), size),
+                                math.mul(math.rem(square, count), size), valueTiles);
+        });
+      }));
 }
 
 /// The accumulator of the last product, where its result will be.

@@ -143,6 +143,69 @@ Value TileLowering::pairsOf(Value tile, Block *user) {
   return packedRows[tile] = pairs;
 }
 
+/// The tile that a transposed one is a part of, with its first column there, if all that reads the tile are products that contract over
+/// pairs of its rows; null otherwise.
+std::pair<Value, int64_t> TileLowering::pairedWhole(Value transposed) {
+  auto op = transposed.getDefiningOp<tile::TransposeOp>();
+  if (!op || isVirtual(op.getInput()) || !op.getType().getElementType().isBF16() ||
+      op.getType().getDimSize(0) % (2 * target.lanes) != 0 ||
+      op.getType().getDimSize(1) % target.lanes != 0)
+    return {};
+  Value whole = transposed;
+  int64_t column = 0;
+  auto concat = op->hasOneUse() ? dyn_cast<tile::ConcatOp>(*op->user_begin()) : tile::ConcatOp();
+  if (concat && concat.getAlong() == 1) {
+    whole = concat.getResult();
+    for (Value input :
+         llvm::make_range(concat.getInputs().begin(), llvm::find(concat.getInputs(), transposed)))
+      column += tileType(input).getDimSize(1);
+  }
+  bool isPaired = llvm::all_of(whole.getUsers(), [&](Operation *user) {
+    auto dot = dyn_cast<tile::DotOp>(user);
+    return dot && dot.getB() == whole && dot.getA() != whole && dot.getAcc() != whole &&
+           !dot.getTransposeB() && takesPairTiles(dot);
+  });
+  return isPaired ? std::pair(whole, column) : std::pair<Value, int64_t>();
+}
+
+/// Pairs of a transposed tile are consecutive in its natural rows: a transposition of 32-bit elements gives them, without the tile.
+bool TileLowering::packTransposed(tile::TransposeOp op) {
+  std::pair<Value, int64_t> place = pairedWhole(op.getResult());
+  Value whole = place.first;
+  if (!whole)
+    return false;
+  if (auto concat = whole.getDefiningOp<tile::ConcatOp>();
+      concat && !llvm::all_of(concat.getInputs(),
+                              [&](Value input) { return pairedWhole(input).first == whole; }))
+    return false;
+  Value &pairs = packedRows[whole];
+  if (!pairs) {
+    RankedTensorType type = tileType(whole);
+    pairs = acquire({pairRows(type.getDimSize(0)), type.getDimSize(1)}, b.getI32Type());
+    if (Operation *last = lastRead(whole, whole.getParentBlock()))
+      releases[last].push_back(pairs);
+  }
+  RankedTensorType natural = tileType(op.getInput());
+  Value from = buffers.lookup(op.getInput()), to = pairs, lanes = math.constant(target.lanes);
+  Value toColumn = math.constant(place.second);
+  buildFor(b, math.constant(0), math.constant(natural.getDimSize(0)), lanes, [&](Value row) {
+    buildFor(b, math.constant(0), math.constant(natural.getDimSize(1) / 2), lanes, [&](Value pair) {
+      SmallVector<Value> square;
+      for (int64_t i = 0; i < target.lanes; ++i) {
+        SmallVector<Value> at{math.add(row, math.constant(i)), math.mul(pair, math.constant(2))};
+        square.push_back(vector::BitCastOp::create(
+            b, vectorOf(b.getI32Type()), vector::LoadOp::create(b, pairsType(), from, at)));
+      }
+      transposeSquare(b, square);
+      for (int64_t i = 0; i < target.lanes; ++i)
+        vector::StoreOp::create(
+            b, square[i], to,
+            ValueRange{math.add(pair, math.constant(i)), math.add(toColumn, row)});
+    });
+  });
+  return true;
+}
+
 /// The right factor: pairs[k / 2][n].
 Value TileLowering::rightPairs(tile::DotOp op) {
   if (!op.getTransposeB())

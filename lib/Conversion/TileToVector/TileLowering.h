@@ -168,6 +168,8 @@ private:
   mlir::Value leftPairs(tile::DotOp op);
   mlir::Value rightPairs(tile::DotOp op);
   mlir::Value pairsOf(mlir::Value tile, mlir::Block *user);
+  std::pair<mlir::Value, int64_t> pairedWhole(mlir::Value transposed);
+  bool packTransposed(tile::TransposeOp op);
   void packRows(mlir::Value tile, mlir::Value pairs);
   void zeroRows(mlir::Value buffer, int64_t first);
   mlir::Value interleave(mlir::Value low, mlir::Value high);
@@ -184,9 +186,7 @@ private:
   bool takesMatrixTiles(tile::DotOp op);
   int64_t pairRows(int64_t depth);
   mlir::Value leftTiles(tile::DotOp op);
-  static constexpr int64_t squareSize = 32;
   bool packsSquares(tile::DotOp op);
-  void packSquare(mlir::Value tile, mlir::Value row, mlir::Value column, mlir::Value to);
   int64_t matrixSteps(tile::DotOp op);
   /// A block of tiles: rows of the left factor from `leftRow` on, columns of pairs from `rightRow` and `rightColumn` on.
   struct TileBlock {
@@ -251,6 +251,9 @@ private:
   mlir::Value withNeutralTail(tile::CombiningKind kind, mlir::Value vector, int64_t valid);
 
   // Shapes.cpp
+  static constexpr int64_t squareSize =
+      32; ///< rows and columns of bf16 that are transposed at once
+  void transposeBF16Square(mlir::Value tile, mlir::Value row, mlir::Value column, mlir::Value to);
   void lowerTranspose(tile::TransposeOp op);
   void lowerConcat(tile::ConcatOp op);
   void transposeInto(mlir::Value from, TileShape shape, mlir::Value to);
