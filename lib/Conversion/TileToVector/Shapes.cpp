@@ -45,21 +45,22 @@ void TileLowering::transposeBF16Square(Value tile, Value row, Value column, Valu
             mask.push_back(from + lane + i + j);
     return shuffle(x, y, mask);
   };
-  auto loadHalf = [&](int64_t r, int64_t half) {
+  auto loadHalf = [&](int64_t r, Value firstColumn) {
     MatrixRow from = rowOf(tile, math.add(row, math.constant(r)));
     SmallVector<Value> at(from.first);
-    at[from.columnDim] =
-        math.add(at[from.columnDim], math.add(column, math.constant(half * lanes)));
+    at[from.columnDim] = math.add(at[from.columnDim], firstColumn);
     Value loaded = vector::LoadOp::create(b, vectorOf(b.getBF16Type()), from.source, at);
     return vector::BitCastOp::create(b, vectorOf(b.getI16Type()), loaded);
   };
   SmallVector<int64_t> joined = llvm::to_vector(llvm::seq<int64_t>(0, 2 * lanes));
-  for (int64_t half : {0, 1}) {
+  buildFor(b, math.constant(0), math.constant(2), math.constant(1), [&](Value half) {
+    Value firstColumn = math.add(column, math.mul(half, math.constant(lanes)));
     // pairs[u][i]: pairs i and i + 4 of rows, for i from 0 to 3 and from 8 to 11; columns 4u to 4u + 3 and 4u + 8 to 4u + 11.
     SmallVector<Value> pairs[2];
     for (int64_t i : {0, 1, 2, 3, 8, 9, 10, 11}) {
-      Value low = shuffle(loadHalf(2 * i, half), loadHalf(2 * i + 8, half), joined);
-      Value high = shuffle(loadHalf(2 * i + 1, half), loadHalf(2 * i + 9, half), joined);
+      Value low = shuffle(loadHalf(2 * i, firstColumn), loadHalf(2 * i + 8, firstColumn), joined);
+      Value high =
+          shuffle(loadHalf(2 * i + 1, firstColumn), loadHalf(2 * i + 9, firstColumn), joined);
       for (int64_t u : {0, 1})
         pairs[u].push_back(vector::BitCastOp::create(b, vectorOf(b.getI32Type()),
                                                      unpack(low, high, u, lanes / 2, 1)));
@@ -82,7 +83,7 @@ void TileLowering::transposeBF16Square(Value tile, Value row, Value column, Valu
             for (int64_t j = 0; j < 4; ++j)
               mask.push_back(4 * lane + j);
           Value packed = shuffle(quarters[0][e], quarters[1][e], mask);
-          Value toRow = math.add(column, math.constant(half * lanes + 8 * s + 4 * u + e));
+          Value toRow = math.add(firstColumn, math.constant(8 * s + 4 * u + e));
           if (hasPairs)
             vector::StoreOp::create(b, packed, to,
                                     ValueRange{toRow, math.floorDiv(row, math.constant(2))});
@@ -90,7 +91,7 @@ void TileLowering::transposeBF16Square(Value tile, Value row, Value column, Valu
             vector::StoreOp::create(b, asPairs(packed), to, ValueRange{toRow, row});
         }
     }
-  }
+  });
 }
 
 /// Squares of lanes x lanes, transposed in registers. Rows that `from` lacks are zeros in the padding of `to`.

@@ -14,7 +14,7 @@
 // CHECK-COUNT-4: amx.tile_mulf
 // CHECK: scf.for
 // CHECK: vector.load %arg2[{{.*}}] : memref<?x64xbf16>, vector<16xbf16>
-// CHECK-COUNT-32: vector.store {{.*}}, %[[VALUES]][
+// CHECK-COUNT-16: vector.store {{.*}}, %[[VALUES]][
 // CHECK-NOT: vector.store
 // CHECK-COUNT-4: amx.tile_store %[[SCORES]]
 

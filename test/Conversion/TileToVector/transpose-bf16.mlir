@@ -8,7 +8,7 @@
 // CHECK: vector.shuffle {{.*}} [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31] : vector<16xi16>, vector<16xi16>
 // CHECK: vector.shuffle {{.*}} [0, 32, 1, 33, 2, 34, 3, 35, 8, 40, 9, 41, 10, 42, 11, 43, 16, 48, 17, 49, 18, 50, 19, 51, 24, 56, 25, 57, 26, 58, 27, 59] : vector<32xi16>, vector<32xi16>
 // CHECK: vector.shuffle {{.*}} [0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27] : vector<16xi32>, vector<16xi32>
-// CHECK-COUNT-32: vector.store {{.*}}, %[[TO]][{{.*}}] : memref<64x32xbf16>, vector<32xbf16>
+// CHECK-COUNT-16: vector.store {{.*}}, %[[TO]][{{.*}}] : memref<64x32xbf16>, vector<32xbf16>
 tile.kernel @stored(%x: memref<32x64xbf16>, %y: memref<64x32xbf16>) {
   %c0 = arith.constant 0 : index
   %xView = tile.view %x[:, :] : memref<32x64xbf16> -> !tile.view<32x64xbf16>
