@@ -27,6 +27,8 @@ constexpr BlockSizes cpuBlocks[] = {
 /// On CPUs, heads of a group share the keys and values that a program loads. So it can have fewer queries of each, of which fewer wait
 /// at the diagonal for the last one.
 constexpr int64_t sharedBlockQueries = 32, mostSharedRows = 128, mostSharedElements = 128 * 128;
+/// Elements of a tile of scores where a bias or a mask has tiles of the same size.
+constexpr int64_t mostSharedScores = 64 * 128;
 /// Keys of masked blocks on CPUs, where small blocks cost little and compute fewer keys that are hidden.
 constexpr int64_t cpuEdgeKeys = 32;
 
@@ -156,12 +158,8 @@ static ArrayRef<int64_t> blockHint(attn::AttentionOp op) {
   return {};
 }
 
-/// Heads that differ in nothing but their queries, as many as divide the group.
+/// Heads that a program computes, as many as divide the group. A score region has one head for all scores of a tile.
 static int64_t chooseProgramHeads(const AttentionForm &form) {
-  for (AttentionPart part :
-       {AttentionPart::Bias, AttentionPart::Mask, AttentionPart::Sinks, AttentionPart::AlibiSlopes})
-    if (form.has(part))
-      return 1;
   if (form.score || ShapedType::isDynamic(form.heads) || ShapedType::isDynamic(form.keyHeads) ||
       form.blockQueries % 16 != 0 || !llvm::isPowerOf2_64(form.blockQueries))
     return 1;
@@ -169,6 +167,8 @@ static int64_t chooseProgramHeads(const AttentionForm &form) {
   if (columns < 1 || form.keyHeads < 1) // no kernel is made of such types
     return 1;
   int64_t mostRows = std::min(mostSharedRows, mostSharedElements / columns);
+  if (form.has(AttentionPart::Bias) || form.has(AttentionPart::Mask))
+    mostRows = std::min({mostRows, mostSharedRows / 2, mostSharedScores / form.blockKeys});
   int64_t count = std::max<int64_t>(mostRows / form.blockQueries, 1);
   while (form.groupHeads() % count != 0)
     --count;

@@ -263,9 +263,13 @@ Tile AttentionKernel::largestScores(const RunningSoftmax &after) {
 
 void AttentionKernel::store(const RunningSoftmax &after) {
   std::optional<Tile> sinks;
-  if (form.has(Part::Sinks))
-    sinks = emit.loadSplat(block[Part::Sinks], ValueRange(block.head), form.blockQueries)
-                .to(emit.getF32Type());
+  if (form.has(Part::Sinks)) {
+    SmallVector<Tile> ofHeads;
+    for (int64_t head = 0; head < form.programHeads; ++head)
+      ofHeads.push_back(
+          emit.loadSplat(block[Part::Sinks], ValueRange(block.head + head), form.blockQueries));
+    sinks = emit.below(ofHeads).to(emit.getF32Type());
+  }
   auto storePart = [&](Part part, Tile rows) {
     for (int64_t head = 0; head < form.programHeads; ++head) {
       Tile ofHead = emit.rows(rows, head * form.blockQueries, form.blockQueries);

@@ -36,10 +36,28 @@ Tile AttentionScores::positions(Index first) {
   return emit.periodicIota(shape, 0, form.blockQueries, first);
 }
 
+/// One row below the other of what `load` gives for each head of the program, if it differs from head to head.
+Tile AttentionScores::ofEachHead(bool differs, llvm::function_ref<Tile(Index head)> load) {
+  SmallVector<Tile> tiles;
+  for (int64_t head = 0; head < form.programHeads; ++head)
+    tiles.push_back(differs || head == 0 ? load(block.head + head) : tiles.front());
+  return emit.below(tiles);
+}
+
 /// A tile of bias or mask, with dimensions of extent 1 repeated.
 Tile AttentionScores::loadScores(AttentionPart part, Index key) {
-  Value start[] = {block.batch, block.head, block.firstQuery, key};
   unsigned rowDim = rows == ScoreRows::Heads ? 1 : 2;
+  // A row or one element for all heads needs no tiles below each other.
+  if (rows == ScoreRows::Heads || (form.isBroadcast(part, 1) && form.isBroadcast(part, rowDim)))
+    return loadScores(part, block.head, key, rowDim, shape);
+  return ofEachHead(!form.isBroadcast(part, 1), [&](Index head) {
+    return loadScores(part, head, key, rowDim, {form.blockQueries, shape[1]});
+  });
+}
+
+Tile AttentionScores::loadScores(AttentionPart part, Index head, Index key, unsigned rowDim,
+                                 ArrayRef<int64_t> shape) {
+  Value start[] = {block.batch, head, block.firstQuery, key};
   SmallVector<Value> fixed, position;
   SmallVector<int64_t> kept, extents;
   for (unsigned dim = 0; dim < 4; ++dim) {
@@ -71,8 +89,16 @@ Tile AttentionScores::loadSlopes() {
     fixed.push_back(block.batch);
   Value slopes = block[AttentionPart::AlibiSlopes];
   if (rows == ScoreRows::Queries) {
-    fixed.push_back(block.head);
-    return emit.loadSplat(slopes, fixed, shape);
+    auto load = [&](Index head, TileEmitter::Extents extents) {
+      SmallVector<Value> indices(fixed);
+      indices.push_back(head);
+      return emit.loadSplat(slopes, indices, extents);
+    };
+    if (form.programHeads == 1)
+      return load(block.head, shape);
+    Tile ofRows =
+        ofEachHead(/*differs=*/true, [&](Index head) { return load(head, form.blockQueries); });
+    return emit.repeatColumn(ofRows, shape[1]);
   }
   int64_t headDim = fixed.size();
   Value view = tile::ViewOp::create(emit, slopes, fixed, headDim);

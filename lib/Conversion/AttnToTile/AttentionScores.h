@@ -57,7 +57,10 @@ public:
 
 private:
   bool holdsScale() const;
+  Tile ofEachHead(bool differs, llvm::function_ref<Tile(Index head)> load);
   Tile loadScores(AttentionPart part, Index key);
+  Tile loadScores(AttentionPart part, Index head, Index key, unsigned rowDim,
+                  llvm::ArrayRef<int64_t> shape);
   Tile loadSlopes();
   /// `first` for the first query, and one more for each next one.
   Tile positions(Index first);

@@ -97,13 +97,45 @@ func.func @shared(%q: tensor<?x?x8x64xf32>, %k: tensor<?x?x1x64xf32>) -> (tensor
 
 // -----
 
-// What differs by head, as a sink, is not shared.
+// A sink of each head is below those of the heads before it.
 // CHECK-LABEL: func.func @sinks
 // CHECK: tile.dispatch @attention grid
 // CHECK-LABEL: tile.kernel private @attention(
-// CHECK-NOT: tile.concat
+// CHECK: tile.concat {{.*}} along 0 : {{.*}} -> tensor<128x64xf32>
+// CHECK-COUNT-4: tensor.splat %{{.*}} : tensor<32xf32>
+// CHECK: tile.concat {{.*}} along 0 : {{.*}} -> tensor<128xf32>
 func.func @sinks(%q: tensor<?x?x8x64xf32>, %k: tensor<?x?x1x64xf32>, %sinks: tensor<8xf32>) -> tensor<?x?x8x64xf32> {
   %o = attn.attention %q, %k, %k sinks(%sinks : tensor<8xf32>) {causal}
       : (tensor<?x?x8x64xf32>, tensor<?x?x1x64xf32>, tensor<?x?x1x64xf32>) -> tensor<?x?x8x64xf32>
+  return %o : tensor<?x?x8x64xf32>
+}
+
+// -----
+
+// So are a bias's rows; a mask that all heads have is loaded once. Tiles of both leave room for half as many rows.
+// CHECK-LABEL: func.func @bias_and_mask
+// CHECK-LABEL: tile.kernel private @attention(
+// CHECK: tile.dot {{.*}} -> tensor<64x64xf32>
+// CHECK-COUNT-2: tile.load {{.*}} -> tensor<32x64xf32>
+// CHECK: tile.concat {{.*}} along 0 : tensor<32x64xf32>, tensor<32x64xf32> -> tensor<64x64xf32>
+// CHECK: %[[MASK:.*]] = tile.load {{.*}} -> tensor<32x64xi1>
+// CHECK: tile.concat %[[MASK]], %[[MASK]] along 0
+func.func @bias_and_mask(%q: tensor<?x?x8x64xf32>, %k: tensor<?x?x1x64xf32>, %bias: tensor<1x8x?x?xf32>, %mask: tensor<?x1x?x?xi1>) -> tensor<?x?x8x64xf32> {
+  %o = attn.attention %q, %k, %k bias(%bias : tensor<1x8x?x?xf32>) mask(%mask : tensor<?x1x?x?xi1>)
+      : (tensor<?x?x8x64xf32>, tensor<?x?x1x64xf32>, tensor<?x?x1x64xf32>) -> tensor<?x?x8x64xf32>
+  return %o : tensor<?x?x8x64xf32>
+}
+
+// -----
+
+// A score region has one head for all scores.
+// CHECK-LABEL: func.func @region
+// CHECK-LABEL: tile.kernel private @attention(
+// CHECK-NOT: tile.concat
+func.func @region(%q: tensor<?x?x8x64xf32>, %k: tensor<?x?x1x64xf32>) -> tensor<?x?x8x64xf32> {
+  %o = attn.attention %q, %k, %k {causal} : (tensor<?x?x8x64xf32>, tensor<?x?x1x64xf32>, tensor<?x?x1x64xf32>) -> tensor<?x?x8x64xf32> score(%s, %b, %h, %p, %j) {
+    %twice = arith.addf %s, %s : f32
+    attn.yield %twice : f32
+  }
   return %o : tensor<?x?x8x64xf32>
 }
