@@ -301,8 +301,8 @@ static Value rootOf(Value memory) {
   return memory;
 }
 
-/// A product whose sums start from what is in memory, and end there: load, elementwise ops, product, store, with nothing else that writes in
-/// between. Other factors lie in other arguments, which don't overlap one that is written.
+/// A product of few rows whose sums start from what is in memory, and end there: load, elementwise ops, product, store. What else is read
+/// in between lies in other arguments, which don't overlap one that is written.
 tile::StoreOp TileLowering::storeInPlace(tile::LoadOp load) {
   const TileView view = views.lookup(load.getView());
   RankedTensorType type = load.getType();
@@ -328,17 +328,24 @@ tile::StoreOp TileLowering::storeInPlace(tile::LoadOp load) {
     value = use.getOwner()->getResult(0);
   }
   auto store = value.hasOneUse() ? dyn_cast<tile::StoreOp>(*value.user_begin()) : nullptr;
-  if (!store || store->getBlock() != load->getBlock() || store.getView() != load.getView() ||
-      store.getIndices() != load.getIndices() || value.getType() != type)
+  if (dot.getType().getDimSize(0) > fewRows || !store || store->getBlock() != load->getBlock() ||
+      store.getView() != load.getView() || store.getIndices() != load.getIndices() ||
+      value.getType() != type)
     return nullptr;
   Value root = rootOf(load.getView());
+  auto mayRead = [&](Value memory) {
+    Value other = rootOf(memory);
+    return !root || !other || other == root;
+  };
   for (Operation *op = load->getNextNode(); op != store; op = op->getNextNode()) {
-    if (!isMemoryEffectFree(op) && !isa<tile::LoadOp, memref::LoadOp>(op))
-      return nullptr;
-    if (auto other = dyn_cast<tile::LoadOp>(op); other && rootOf(other.getView()) == root)
+    if (auto other = dyn_cast<tile::LoadOp>(op); other && !mayRead(other.getView()))
+      continue;
+    if (auto other = dyn_cast<memref::LoadOp>(op); other && !mayRead(other.getMemRef()))
+      continue;
+    if (!isMemoryEffectFree(op))
       return nullptr;
   }
-  return root ? store : nullptr;
+  return store;
 }
 
 void TileLowering::lowerLoad(tile::LoadOp op) {

@@ -150,15 +150,15 @@ tile.kernel @in_place(%w: memref<2x8xf32>, %b: memref<8x16xf32>, %c: memref<2x16
 
 // A factor in the same memory is read before that is written: there are buffers.
 // CHECK-LABEL: func.func private @in_place_of_a_factor(
-// CHECK-COUNT-4: memref.alloca
-tile.kernel @in_place_of_a_factor(%w: memref<16x16xf32>, %c: memref<16x16xf32>) {
+// CHECK-COUNT-3: memref.alloca
+tile.kernel @in_place_of_a_factor(%w: memref<8x8xf32>, %c: memref<8x8xf32>) {
   %c0 = arith.constant 0 : index
-  %wView = tile.view %w[:, :] : memref<16x16xf32> -> !tile.view<16x16xf32>
-  %cView = tile.view %c[:, :] : memref<16x16xf32> -> !tile.view<16x16xf32>
-  %old = tile.load %cView[%c0, %c0] : !tile.view<16x16xf32> -> tensor<16x16xf32>
-  %wTile = tile.load %wView[%c0, %c0] : !tile.view<16x16xf32> -> tensor<16x16xf32>
-  %factor = tile.load %cView[%c0, %c0] : !tile.view<16x16xf32> -> tensor<16x16xf32>
-  %p = tile.dot %wTile, %factor, %old : tensor<16x16xf32>, tensor<16x16xf32> -> tensor<16x16xf32>
-  tile.store %p, %cView[%c0, %c0] : tensor<16x16xf32>, !tile.view<16x16xf32>
+  %wView = tile.view %w[:, :] : memref<8x8xf32> -> !tile.view<8x8xf32>
+  %cView = tile.view %c[:, :] : memref<8x8xf32> -> !tile.view<8x8xf32>
+  %old = tile.load %cView[%c0, %c0] : !tile.view<8x8xf32> -> tensor<8x8xf32>
+  %wTile = tile.load %wView[%c0, %c0] : !tile.view<8x8xf32> -> tensor<8x8xf32>
+  %factor = tile.load %cView[%c0, %c0] : !tile.view<8x8xf32> -> tensor<8x8xf32>
+  %p = tile.dot %wTile, %factor, %old : tensor<8x8xf32>, tensor<8x8xf32> -> tensor<8x8xf32>
+  tile.store %p, %cView[%c0, %c0] : tensor<8x8xf32>, !tile.view<8x8xf32>
   tile.return
 }
