@@ -95,7 +95,8 @@ void buildAttnToLinalgPipeline(OpPassManager &pm, const AttnToLinalgPipelineOpti
   pm.addNestedPass<func::FuncOp>(createCSEPass());
   pm.addNestedPass<func::FuncOp>(createConvertElementwiseToLinalgPass());
   pm.addNestedPass<func::FuncOp>(createMoveChecksFirstPass());
-  pm.addNestedPass<func::FuncOp>(createFuseElementwisePass());
+  bool tileAll = !options.chip.empty() || options.kernels == KernelSource::TileAll;
+  pm.addNestedPass<func::FuncOp>(createFuseElementwisePass({/*keepRounding=*/!tileAll}));
   addCleanup(pm);
 }
 
@@ -109,7 +110,8 @@ void buildLinalgToKernelsPipeline(OpPassManager &pm,
   pm.addPass(memref::createResolveShapedTypeResultDimsPass());
   addCleanup(pm);
   addLoopHoisting(pm);
-  pm.addPass(createOutlineKernelsPass());
+  // A tile kernel is made of one op.
+  pm.addPass(createOutlineKernelsPass({/*completeProducts=*/!options.tileAll}));
   pm.addPass(func::createDuplicateFunctionEliminationPass());
   if (options.tileAll)
     pm.addPass(createConvertLinalgToTilePass());

@@ -1,6 +1,7 @@
 //===- FuseElementwise.cpp - fuse-elementwise -----------------------------===//
 
 #include "heddle/Transforms/Passes.h"
+#include "heddle/Transforms/Rounding.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -16,18 +17,29 @@ namespace heddle {
 
 namespace {
 
+/// Whether `op` does nothing but round the result of a contraction.
+bool roundsProduct(Operation *op) {
+  auto generic = dyn_cast<linalg::GenericOp>(op);
+  return generic && isRounding(generic) &&
+         linalg::isaContractionOpInterface(
+             generic.getInputs().front().getDefiningOp<linalg::LinalgOp>());
+}
+
 /// Fusing repeats the producer for every use, so it must have one; and a contraction must keep its form.
-bool shouldFuse(OpOperand *operand) {
+bool shouldFuse(OpOperand *operand, bool keepRounding) {
   auto consumer = dyn_cast<linalg::LinalgOp>(operand->getOwner());
   Operation *producer = operand->get().getDefiningOp();
   return consumer && producer && operand->get().hasOneUse() &&
-         !linalg::isaContractionOpInterface(consumer);
+         !linalg::isaContractionOpInterface(consumer) && !(keepRounding && roundsProduct(producer));
 }
 
 struct FuseElementwisePass : impl::FuseElementwisePassBase<FuseElementwisePass> {
+  using FuseElementwisePassBase::FuseElementwisePassBase;
+
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    linalg::populateElementwiseOpsFusionPatterns(patterns, shouldFuse);
+    linalg::populateElementwiseOpsFusionPatterns(
+        patterns, [&](OpOperand *operand) { return shouldFuse(operand, keepRounding); });
     linalg::GenericOp::getCanonicalizationPatterns(patterns, &getContext());
     affine::AffineApplyOp::getCanonicalizationPatterns(patterns, &getContext());
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))

@@ -2,6 +2,7 @@
 
 #include "heddle/Transforms/EntryAttributes.h"
 #include "heddle/Transforms/Passes.h"
+#include "heddle/Transforms/Rounding.h"
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -39,13 +40,27 @@ MemRefType kernelType(MemRefType type) {
                          type.getMemorySpace());
 }
 
+/// What becomes a kernel.
+struct KernelParts {
+  SmallVector<linalg::LinalgOp> ops; ///< the last one gives the place
+  linalg::LinalgOp name;
+  memref::AllocOp
+      scratch; ///< a buffer of the shape of the last op's output that the ops alone use, or null
+};
+
 class KernelOutliner {
 public:
   KernelOutliner(ModuleOp module) : module(module), symbols(module) {}
 
-  void outline(func::FuncOp entry, linalg::LinalgOp op) {
-    llvm::SetVector<Value> captured(op->operand_begin(), op->operand_end());
-    getUsedValuesDefinedAbove(op->getRegions(), captured);
+  void outline(func::FuncOp entry, KernelParts &parts) {
+    linalg::LinalgOp op = parts.ops.back();
+    llvm::SetVector<Value> captured;
+    for (linalg::LinalgOp each : parts.ops) {
+      captured.insert(each->operand_begin(), each->operand_end());
+      getUsedValuesDefinedAbove(each->getRegions(), captured);
+    }
+    if (parts.scratch)
+      captured.remove(parts.scratch);
     // Constants are cloned into the kernel.
     SmallVector<Operation *> constants;
     SmallVector<Value> captures{entry.getArgument(0)};
@@ -68,7 +83,7 @@ public:
     SmallVector<Type> types;
     for (Value argument : arguments)
       types.push_back(argument.getType());
-    std::string name = ("kernel_" + op->getName().stripDialect()).str();
+    std::string name = ("kernel_" + parts.name->getName().stripDialect()).str();
     auto kernel =
         func::FuncOp::create(builder, op.getLoc(), name, builder.getFunctionType(types, {}));
     kernel.setPrivate();
@@ -81,18 +96,120 @@ public:
       mapping.map(outer, inner);
     for (Operation *constant : constants)
       builder.clone(*constant, mapping);
-    builder.clone(*op, mapping);
+    if (parts.scratch)
+      mapping.map(
+          parts.scratch.getResult(),
+          allocateScratch(builder, parts.scratch, mapping.lookup(op.getDpsInitOperand(0)->get())));
+    for (linalg::LinalgOp each : parts.ops)
+      builder.clone(*each, mapping);
     func::ReturnOp::create(builder, op.getLoc());
 
     builder.setInsertionPoint(op);
     func::CallOp::create(builder, op.getLoc(), kernel, arguments);
-    op->erase();
+    for (linalg::LinalgOp each : parts.ops)
+      each->erase();
+    if (parts.scratch)
+      parts.scratch->erase();
   }
 
 private:
+  static Value allocateScratch(OpBuilder &builder, memref::AllocOp outer, Value shape) {
+    auto type = MemRefType::get(cast<MemRefType>(shape.getType()).getShape(),
+                                outer.getType().getElementType());
+    SmallVector<Value> sizes;
+    for (int64_t i = 0; i < type.getRank(); ++i)
+      sizes.push_back(memref::DimOp::create(builder, outer.getLoc(), shape, i));
+    return memref::AllocOp::create(builder, outer.getLoc(), type, sizes, outer.getAlignmentAttr());
+  }
+
   ModuleOp module;
   SymbolTable symbols;
 };
+
+/// The op that fills the output of product `op` with zeros, if nothing sees them but the product.
+linalg::FillOp findZeros(linalg::LinalgOp op) {
+  if (!linalg::isaContractionOpInterface(op))
+    return nullptr;
+  Value output = op.getDpsInitOperand(0)->get();
+  // A view's zeros may be read through another view.
+  if (!isa<BlockArgument>(output) && !output.getDefiningOp<memref::AllocOp>())
+    return nullptr;
+  linalg::FillOp zeros;
+  for (Operation *user : output.getUsers()) {
+    Operation *ancestor = op->getBlock()->findAncestorOpInBlock(*user);
+    if (!ancestor)
+      return nullptr;
+    if (ancestor == op || op->isBeforeInBlock(ancestor))
+      continue;
+    auto fill = dyn_cast<linalg::FillOp>(user);
+    if (zeros || !fill || fill != ancestor || !matchPattern(fill.value(), m_PosZeroFloat()))
+      return nullptr;
+    zeros = fill;
+  }
+  return zeros;
+}
+
+/// The allocation or argument that `buffer` is a view of; null where that isn't known.
+Value findRoot(Value buffer) {
+  while (auto view = buffer.getDefiningOp<ViewLikeOpInterface>())
+    buffer = view.getViewSource();
+  auto argument = dyn_cast<BlockArgument>(buffer);
+  bool isKnown = argument ? isa<func::FuncOp>(argument.getOwner()->getParentOp())
+                          : isa<memref::AllocOp, memref::GetGlobalOp>(buffer.getDefiningOp());
+  return isKnown ? buffer : nullptr;
+}
+
+/// The op that rounds the output of product `op` if, next to `zeros`, nothing else uses it, and it can move to the product: nothing
+/// happens in between, and it does not write what the product reads.
+linalg::GenericOp findRounding(linalg::LinalgOp op, linalg::FillOp zeros) {
+  auto output = op.getDpsInitOperand(0)->get().getDefiningOp<memref::AllocOp>();
+  if (!output)
+    return nullptr;
+  linalg::GenericOp rounding;
+  for (Operation *user : output->getUsers()) {
+    if (user == op || user == zeros)
+      continue;
+    auto generic = dyn_cast<linalg::GenericOp>(user);
+    if (rounding || !generic || !isRounding(generic) ||
+        generic.getInputs().front() != output.getResult())
+      return nullptr;
+    rounding = generic;
+  }
+  if (!rounding || rounding->getBlock() != op->getBlock())
+    return nullptr;
+  for (Operation *between = op->getNextNode(); between != rounding;
+       between = between->getNextNode())
+    if (!between || (!isa<memref::AllocOp>(between) && !isMemoryEffectFree(between)))
+      return nullptr;
+  Value root = findRoot(rounding.getOutputs().front());
+  bool isApart = root && llvm::all_of(op.getDpsInputs(), [&](Value input) {
+                   Value other = findRoot(input);
+                   return other && other != root;
+                 });
+  return isApart ? rounding : nullptr;
+}
+
+/// Kernels in the order of `ops`.
+llvm::MapVector<Operation *, KernelParts> formKernels(ArrayRef<linalg::LinalgOp> ops,
+                                                      bool completeProducts) {
+  llvm::MapVector<Operation *, KernelParts> kernels;
+  for (linalg::LinalgOp op : ops)
+    kernels[op] = {{op}, op, nullptr};
+  for (linalg::LinalgOp op : ops) {
+    linalg::FillOp zeros = completeProducts ? findZeros(op) : nullptr;
+    if (!zeros)
+      continue;
+    kernels.erase(zeros);
+    KernelParts &parts = kernels[op];
+    parts.ops.insert(parts.ops.begin(), linalg::LinalgOp(zeros));
+    if (linalg::GenericOp rounding = findRounding(op, zeros)) {
+      parts.ops.push_back(linalg::LinalgOp(rounding));
+      parts.scratch = op.getDpsInitOperand(0)->get().getDefiningOp<memref::AllocOp>();
+      kernels.erase(rounding);
+    }
+  }
+  return kernels;
+}
 
 /// Names the first op that neither bufferization nor a kernel took.
 LogicalResult verifyLowered(func::FuncOp entry) {
@@ -111,6 +228,8 @@ LogicalResult verifyLowered(func::FuncOp entry) {
 }
 
 struct OutlineKernelsPass : impl::OutlineKernelsPassBase<OutlineKernelsPass> {
+  using OutlineKernelsPassBase::OutlineKernelsPassBase;
+
   void runOnOperation() override {
     KernelOutliner outliner(getOperation());
     for (func::FuncOp entry : getEntries(getOperation())) {
@@ -132,8 +251,8 @@ struct OutlineKernelsPass : impl::OutlineKernelsPassBase<OutlineKernelsPass> {
         if (op.hasPureBufferSemantics())
           ops.push_back(op);
       });
-      for (linalg::LinalgOp op : ops)
-        outliner.outline(entry, op);
+      for (auto &[op, parts] : formKernels(ops, completeProducts))
+        outliner.outline(entry, parts);
       if (failed(verifyLowered(entry)))
         return signalPassFailure();
     }

@@ -1,4 +1,5 @@
 // RUN: heddle-opt %s --outline-kernels --split-input-file --verify-diagnostics | FileCheck %s
+// RUN: heddle-opt %s --outline-kernels=complete-products --split-input-file --verify-diagnostics | FileCheck %s --check-prefix=COMPLETE
 
 #id = affine_map<(i, j) -> (i, j)>
 
@@ -74,3 +75,91 @@ func.func @tensors(%ctx: !llvm.ptr, %x: tensor<4x4xf32>) {
   %y = linalg.copy ins(%x : tensor<4x4xf32>) outs(%x : tensor<4x4xf32>) -> tensor<4x4xf32>
   return
 }
+
+// -----
+
+#x = affine_map<(m, n, k) -> (m, k)>
+#w = affine_map<(m, n, k) -> (n, k)>
+#y = affine_map<(m, n, k) -> (m, n)>
+#id = affine_map<(i, j) -> (i, j)>
+
+// With complete-products a product, its zeros and its rounding are one kernel, and the sums a buffer of the kernel's.
+// COMPLETE-LABEL: func.func @rounded
+// COMPLETE-NOT: memref.alloc
+// COMPLETE: call @kernel_contract(
+// COMPLETE-NOT: call
+// COMPLETE: return
+// CHECK-LABEL: func.func @rounded
+// CHECK: call @kernel_fill
+// CHECK: call @kernel_contract
+// CHECK: call @kernel_generic
+func.func @rounded(%ctx: !llvm.ptr, %x: memref<4x8xbf16>, %w: memref<8x8xbf16>, %r: memref<4x8xbf16>) {
+  %zero = arith.constant 0.0 : f32
+  %sums = memref.alloc() {alignment = 64 : i64} : memref<4x8xf32>
+  linalg.fill ins(%zero : f32) outs(%sums : memref<4x8xf32>)
+  linalg.contract indexing_maps = [#x, #w, #y] ins(%x, %w : memref<4x8xbf16>, memref<8x8xbf16>) outs(%sums : memref<4x8xf32>)
+  linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%sums : memref<4x8xf32>) outs(%r : memref<4x8xbf16>) {
+  ^bb0(%a: f32, %b: bf16):
+    %c = arith.truncf %a : f32 to bf16
+    linalg.yield %c : bf16
+  }
+  return
+}
+
+// The product would read what has been rounded already: the sums stay outside.
+// COMPLETE-LABEL: func.func @in_place
+// COMPLETE: memref.alloc
+// COMPLETE: call @kernel_contract
+// COMPLETE: call @kernel_generic
+func.func @in_place(%ctx: !llvm.ptr, %x: memref<8x8xbf16>, %w: memref<8x8xbf16>) {
+  %zero = arith.constant 0.0 : f32
+  %sums = memref.alloc() {alignment = 64 : i64} : memref<8x8xf32>
+  linalg.fill ins(%zero : f32) outs(%sums : memref<8x8xf32>)
+  linalg.contract indexing_maps = [#x, #w, #y] ins(%x, %w : memref<8x8xbf16>, memref<8x8xbf16>) outs(%sums : memref<8x8xf32>)
+  linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%sums : memref<8x8xf32>) outs(%x : memref<8x8xbf16>) {
+  ^bb0(%a: f32, %b: bf16):
+    %c = arith.truncf %a : f32 to bf16
+    linalg.yield %c : bf16
+  }
+  return
+}
+
+// Zeros that something else sees, another start, and sums that are read again.
+// COMPLETE-LABEL: func.func @others
+// COMPLETE: call @kernel_fill
+// COMPLETE: call @kernel_copy
+// COMPLETE: call @kernel_contract
+// COMPLETE: call @kernel_fill
+// COMPLETE: call @kernel_contract
+// COMPLETE: call @kernel_contract
+// COMPLETE: call @kernel_generic
+// COMPLETE: call @kernel_copy
+func.func @others(%ctx: !llvm.ptr, %x: memref<4x8xf32>, %w: memref<8x8xf32>, %y: memref<4x8xf32>, %z: memref<4x8xf32>, %r: memref<4x8xbf16>) {
+  %zero = arith.constant 0.0 : f32
+  %one = arith.constant 1.0 : f32
+  linalg.fill ins(%zero : f32) outs(%y : memref<4x8xf32>)
+  linalg.copy ins(%y : memref<4x8xf32>) outs(%z : memref<4x8xf32>)
+  linalg.contract indexing_maps = [#x, #w, #y] ins(%x, %w : memref<4x8xf32>, memref<8x8xf32>) outs(%y : memref<4x8xf32>)
+  %a = memref.alloc() : memref<4x8xf32>
+  linalg.fill ins(%one : f32) outs(%a : memref<4x8xf32>)
+  linalg.contract indexing_maps = [#x, #w, #y] ins(%x, %w : memref<4x8xf32>, memref<8x8xf32>) outs(%a : memref<4x8xf32>)
+  %b = memref.alloc() : memref<4x8xf32>
+  linalg.fill ins(%zero : f32) outs(%b : memref<4x8xf32>)
+  linalg.contract indexing_maps = [#x, #w, #y] ins(%x, %w : memref<4x8xf32>, memref<8x8xf32>) outs(%b : memref<4x8xf32>)
+  linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%b : memref<4x8xf32>) outs(%r : memref<4x8xbf16>) {
+  ^bb0(%p: f32, %q: bf16):
+    %s = arith.truncf %p : f32 to bf16
+    linalg.yield %s : bf16
+  }
+  linalg.copy ins(%b : memref<4x8xf32>) outs(%z : memref<4x8xf32>)
+  return
+}
+
+// COMPLETE-LABEL: func.func private @kernel_contract(
+// COMPLETE-SAME: %[[X:[a-z0-9]+]]: memref<?x?xbf16, {{[^)]*}}, %[[R:[a-z0-9]+]]: memref<?x?xbf16, strided<[?, 1], offset: ?>>)
+// COMPLETE: %[[ROWS:.*]] = memref.dim %[[R]], %c0
+// COMPLETE: %[[COLUMNS:.*]] = memref.dim %[[R]], %c1
+// COMPLETE: %[[SUMS:.*]] = memref.alloc(%[[ROWS]], %[[COLUMNS]]) {alignment = 64 : i64} : memref<?x?xf32>
+// COMPLETE: linalg.fill {{.*}} outs(%[[SUMS]]
+// COMPLETE: linalg.contract {{.*}} outs(%[[SUMS]]
+// COMPLETE: linalg.generic {{.*}} ins(%[[SUMS]] : {{.*}}) outs(%[[R]]

@@ -78,8 +78,12 @@ def FuseElementwisePass : Pass<"fuse-elementwise", "mlir::func::FuncOp"> {
   let summary = "Fuse elementwise linalg ops into elementwise users and into reductions";
   let description = [{
     Input and output: linalg on tensors. A producer with one use is fused into an elementwise or reducing `linalg.generic`; never
-    into a contraction, whose body must stay a multiplication and an addition. Casts of a contraction's result fuse into the users.
+    into a contraction, whose body must stay a multiplication and an addition. Casts of a contraction's result fuse into the users, but with
+    `keep-rounding` they stay, so that outline-kernels can put them into the product's kernel.
   }];
+  let options = [
+    Option<"keepRounding", "keep-rounding", "bool", "false", "what rounds a contraction's result stays an op of its own">,
+  ];
   let dependentDialects = ["mlir::affine::AffineDialect", "mlir::linalg::LinalgDialect"];
 }
 
@@ -125,14 +129,18 @@ def BufferizeEntriesPass : Pass<"bufferize-entries", "mlir::ModuleOp"> {
 }
 
 def OutlineKernelsPass : Pass<"outline-kernels", "mlir::ModuleOp"> {
-  let summary = "Put every linalg op on buffers into a private function of its own";
+  let summary = "Put linalg ops on buffers into private functions";
   let description = [{
     Input: linalg on buffers. `memref.copy` becomes `linalg.copy` first.
-    Output: entries only allocate, make views and call kernels. Kernels know no extents and only the innermost stride. A kernel takes
-    the context, the op's operands and the values that its body captures; constants move inside, so that equal ops of
+    Output: entries only allocate, make views and call kernels. A kernel holds one op. With `complete-products`, that of a product also has
+    the op that fills its output with zeros and, if nothing else reads the output, the one that rounds it; the output is then a buffer
+    of the kernel. Kernels know no extents and only the innermost stride. A kernel takes the context, the op's operands and the values that its body captures; constants move inside, so that equal ops of
     different layers become equal functions (removed by duplicate-function-elimination). An op on tensors, or of linalg, that is left
     over is an error.
   }];
+  let options = [
+    Option<"completeProducts", "complete-products", "bool", "false", "a product's kernel also fills its output with zeros and rounds it">,
+  ];
   let dependentDialects = ["mlir::linalg::LinalgDialect", "mlir::LLVM::LLVMDialect"];
 }
 

@@ -2,9 +2,13 @@
 
 #include "Contraction.h"
 
+#include "heddle/Transforms/Rounding.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/LinalgInterfaces.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 
@@ -45,6 +49,35 @@ static bool multipliesAndAdds(linalg::LinalgOp op) {
     return false;
   int first = inputOf(multiplication.getLhs()), second = inputOf(multiplication.getRhs());
   return (first == 0 && second == 1) || (first == 1 && second == 0);
+}
+
+/// The op that fills `out` with zeros right in front of `op`.
+static linalg::FillOp findZeros(Operation *op, Value out) {
+  Operation *previous = op->getPrevNode();
+  while (previous && isMemoryEffectFree(previous))
+    previous = previous->getPrevNode();
+  auto fill = dyn_cast_if_present<linalg::FillOp>(previous);
+  bool matches = fill && fill.output() == out && matchPattern(fill.value(), m_PosZeroFloat());
+  return matches ? fill : nullptr;
+}
+
+/// The op right behind `op` that rounds `out`, if out is a buffer for these three alone and the result does not replace an operand.
+static linalg::GenericOp findRounding(Operation *op, linalg::FillOp zeros, Value out) {
+  Operation *next = op->getNextNode();
+  while (next && isMemoryEffectFree(next) && !next->hasTrait<OpTrait::IsTerminator>())
+    next = next->getNextNode();
+  auto generic = dyn_cast_if_present<linalg::GenericOp>(next);
+  bool matches = zeros && generic && isRounding(generic) && generic.getInputs().front() == out &&
+                 out.getDefiningOp<memref::AllocOp>() &&
+                 !llvm::is_contained(op->getOperands(), generic.getOutputs().front()) &&
+                 llvm::all_of(out.getUsers(), [&](Operation *user) {
+                   return user == op || user == zeros || user == generic;
+                 });
+  return matches ? generic : nullptr;
+}
+
+Value Contraction::result() const {
+  return rounding ? linalg::GenericOp(rounding).getOutputs().front() : out;
 }
 
 FailureOr<Contraction> Contraction::match(linalg::LinalgOp op, std::string &reason) {
@@ -101,6 +134,8 @@ FailureOr<Contraction> Contraction::match(linalg::LinalgOp op, std::string &reas
   for (unsigned column : columns)
     if (column != c.n)
       c.batch.push_back(column);
+  c.zeros = findZeros(op, c.out);
+  c.rounding = findRounding(op, c.zeros, c.out);
   return c;
 }
 

@@ -15,13 +15,15 @@ struct ContractionTile {
   int64_t columns() const { return lanes * vectors; }
 };
 
-/// out[batch, m, n] += sum over k of lhs[batch, m, k] * rhs[batch, k, n].
+/// out[batch, m, n] += sum over k of lhs[batch, m, k] * rhs[batch, k, n], or = where `zeros` has just filled out.
 ///
 /// `n` is the loop of the output's last dimension, so that results are stored as vectors; lhs and rhs change roles where needed.
 /// Further loops that only rhs and out have count as batch loops (lhs does not depend on them); the loops that only lhs and
 /// out have are flattened to one row index.
 struct Contraction {
   mlir::linalg::LinalgOp op;
+  mlir::linalg::FillOp zeros;       ///< null if out holds something
+  mlir::linalg::GenericOp rounding; ///< null, or what alone reads out and rounds it, after `zeros`
   mlir::Value lhs, rhs, out;
   mlir::AffineMap lhsMap, rhsMap, outMap;
   llvm::SmallVector<unsigned> batch, m;
@@ -33,6 +35,9 @@ struct Contraction {
 
   /// True where consecutive values of `loop` are consecutive elements of `operand`.
   static bool isContiguousAlong(mlir::Value operand, mlir::AffineMap map, unsigned loop);
+
+  /// Where sums go at last: out, or what it is rounded to; indices are the same.
+  mlir::Value result() const;
 
   /// Whether lhs (rhs) depends on batch loop `loop`.
   static bool dependsOn(mlir::AffineMap map, unsigned loop);
@@ -55,7 +60,7 @@ struct ContractionSpace {
   mlir::Value batches, rows, columns, depth;
 };
 
-/// Emits the packed form (see PackedForm.cpp) at the builder's insertion point.
+/// Emits the packed form (see PackedForm.cpp) at the builder's insertion point. It adds to out.
 void buildPackedForm(mlir::ImplicitLocOpBuilder &b, const ContractionSpace &space,
                      const ContractionTile &tile, mlir::Value packed);
 /// The buffer that the packed form needs for lhs.

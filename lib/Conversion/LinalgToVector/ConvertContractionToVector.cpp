@@ -35,17 +35,17 @@ struct ConvertContractionToVectorPass
                                   {"k-block", kBlock},
                                   {"column-panels", columnPanels}})))
       return signalPassFailure();
-    SmallVector<linalg::LinalgOp> ops;
-    getOperation().walk([&](linalg::LinalgOp op) { ops.push_back(op); });
-    for (linalg::LinalgOp op : ops) {
+    SmallVector<Contraction> contractions;
+    getOperation().walk([&](linalg::LinalgOp op) {
       std::string reason;
       FailureOr<Contraction> contraction = Contraction::match(op, reason);
-      if (failed(contraction)) {
+      if (succeeded(contraction))
+        contractions.push_back(*contraction);
+      else
         LDBG() << "left alone, since " << reason << ": " << op;
-        continue;
-      }
-      lower(*contraction);
-    }
+    });
+    for (Contraction &contraction : contractions)
+      lower(contraction);
   }
 
 private:
@@ -73,7 +73,14 @@ private:
                    [&] { return buildStreamedBuffer(b, space, tile, maxStreamed); },
                    [&](Value packed) { buildStreamedForm(b, space, tile, packed); }},
                   {anyRows, true, [&] { return buildPackedBuffer(b, space, tile); },
-                   [&](Value packed) { buildPackedForm(b, space, tile, packed); }}};
+                   [&](Value packed) {
+                     // Blocks of k are added to what there is.
+                     if (c.zeros)
+                       b.clone(*c.zeros);
+                     buildPackedForm(b, space, tile, packed);
+                     if (c.rounding)
+                       b.clone(*c.rounding);
+                   }}};
     // Each takes what is more than the one before takes.
     std::optional<int64_t> staticRows = getConstantIntValue(space.rows);
     int64_t taken = -1;
@@ -90,6 +97,13 @@ private:
       buffers.push_back(form->buildBuffer());
     choose(b, space, forms, buffers);
     c.op->erase();
+    if (c.zeros)
+      c.zeros->erase();
+    if (c.rounding) {
+      c.rounding->erase();
+      if (c.out.use_empty())
+        c.out.getDefiningOp()->erase();
+    }
   }
 
   static void choose(ImplicitLocOpBuilder &b, const ContractionSpace &space, ArrayRef<Form *> forms,

@@ -60,9 +60,7 @@ Value DotFormBuilder::loadScalar(Value operand, ArrayRef<Value> indices) {
 void DotFormBuilder::prefetch(SmallVector<Value> point, int64_t columns, Value k) {
   Value last = math.sub(space.columns, c1);
   point[c.n] = math.min(math.add(point[c.n], math.constant(columns)), last);
-  point[c.k] = math.mul(k, math.constant(step.size()));
-  memref::PrefetchOp::create(b, c.rhs, space.access(c.rhsMap, point), /*isWrite=*/false,
-                             /*localityHint=*/2, /*isDataCache=*/true);
+  step.prefetch(c.rhs, c.rhsMap, point, k);
 }
 
 void DotFormBuilder::compute() {
@@ -103,42 +101,60 @@ void DotFormBuilder::dotProducts(Value batch, Value column, int64_t columns, Val
     rhsPoints.push_back(
         space.point(math, batch, nullptr, math.add(column, math.constant(n)), nullptr));
 
-  // Reads both operands at k and adds the products to the accumulators.
-  auto accumulate = [&](Value lo, Value hi, Value stride, Value start, bool prefetches, auto load,
-                        auto multiplyAdd) {
-    SmallVector<Value> init(rows * columns, start);
-    auto loop = scf::ForOp::create(b, lo, hi, stride, init);
+  // Reads both operands at `unroll` places from k on, `stride` apart, and adds the products to the accumulators.
+  auto accumulate = [&](Value lo, Value hi, int64_t stride, int64_t unroll, ValueRange init,
+                        bool prefetches, auto load, auto multiplyAdd) {
+    auto loop = scf::ForOp::create(b, lo, hi, math.constant(stride * unroll), init);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
-    Value k = loop.getInductionVar();
-    SmallVector<Value> lhs, next;
-    for (auto &point : lhsPoints)
-      lhs.push_back(load(c.lhs, c.lhsMap, point, k));
-    for (int64_t n = 0; n < columns; ++n) {
-      if (prefetches && n % 2 == 0)
-        prefetch(rhsPoints[n], columns, k);
-      Value rhs = load(c.rhs, c.rhsMap, rhsPoints[n], k);
-      for (int64_t r = 0; r < rows; ++r)
-        next.push_back(multiplyAdd(lhs[r], rhs, loop.getRegionIterArg(n * rows + r)));
-    }
+    SmallVector<Value> places;
+    for (int64_t i = 0; i < unroll; ++i)
+      places.push_back(math.add(loop.getInductionVar(), math.constant(i * stride)));
+    SmallVector<SmallVector<Value>> lhs(unroll);
+    for (auto [k, loaded] : llvm::zip_equal(places, lhs))
+      for (auto &point : lhsPoints)
+        loaded.push_back(load(c.lhs, c.lhsMap, point, k));
+    SmallVector<Value> next(loop.getRegionIterArgs());
+    for (int64_t n = 0; n < columns; ++n)
+      for (auto [k, loaded] : llvm::zip_equal(places, lhs)) {
+        if (prefetches && n % 2 == 0)
+          prefetch(rhsPoints[n], columns, k);
+        Value rhs = load(c.rhs, c.rhsMap, rhsPoints[n], k);
+        for (int64_t r = 0; r < rows; ++r) {
+          Value &sum = next[n * rows + r];
+          sum = multiplyAdd(loaded[r], rhs, sum);
+        }
+      }
     scf::YieldOp::create(b, next);
     return SmallVector<Value>(loop.getResults());
   };
 
-  Value lanes = math.constant(tile.lanes);
-  Value whole = math.mul(math.floorDiv(step.wholeCount(), lanes), lanes);
-  Value zero = arith::ConstantOp::create(b, b.getFloatAttr(type, 0.0));
-  Value zeros = vector::BroadcastOp::create(b, vectorType, zero);
+  auto wholeOf = [&](int64_t size) {
+    return math.mul(math.floorDiv(step.wholeCount(), math.constant(size)), math.constant(size));
+  };
   // More rows leave no registers for the addresses. Of a product with itself, both operands are the same value.
   bool prefetches = rows == 1 && columns > 1 && c.lhs != c.rhs;
-  SmallVector<Value> vectors = accumulate(
-      c0, whole, lanes, zeros, prefetches,
-      [&](Value operand, AffineMap map, const SmallVector<Value> &point, Value k) {
-        return step.loadAlongK(operand, map, point, k);
-      },
-      [&](Value x, Value y, Value acc) { return step.multiplyAdd(x, y, acc); });
+  Value zero = arith::ConstantOp::create(b, b.getFloatAttr(type, 0.0));
+  Value zeros = vector::BroadcastOp::create(b, vectorType, zero);
+  SmallVector<Value> vectors(rows * columns, zeros);
+  Value done = c0;
+  auto addVectors = [&](int64_t unroll) {
+    Value end = wholeOf(tile.lanes * unroll);
+    vectors = accumulate(
+        done, end, tile.lanes, unroll, vectors, prefetches,
+        [&](Value operand, AffineMap map, const SmallVector<Value> &point, Value k) {
+          return step.loadAlongK(operand, map, point, k);
+        },
+        [&](Value x, Value y, Value acc) { return step.multiplyAdd(x, y, acc); });
+    done = end;
+  };
+  // Two lines of a column at once are faster where they come from a cache. Fewer registers don't hold their addresses.
+  if (prefetches && tile.rows >= 12)
+    addVectors(2);
+  addVectors(1);
   SmallVector<Value> tails = accumulate(
-      math.mul(whole, math.constant(step.size())), space.depth, c1, zero, /*prefetches=*/false,
+      math.mul(done, math.constant(step.size())), space.depth, 1, 1,
+      SmallVector<Value>(rows * columns, zero), /*prefetches=*/false,
       [&](Value operand, AffineMap map, SmallVector<Value> point, Value k) {
         point[c.k] = k;
         return loadScalar(operand, space.access(map, point));
@@ -152,8 +168,9 @@ void DotFormBuilder::dotProducts(Value batch, Value column, int64_t columns, Val
       SmallVector<Value> indices = space.access(c.outMap, point);
       Value sum = vector::ReductionOp::create(b, vector::CombiningKind::ADD, vectors[n * rows + r],
                                               tails[n * rows + r], arith::FastMathFlags::reassoc);
-      Value old = memref::LoadOp::create(b, c.out, indices);
-      memref::StoreOp::create(b, arith::AddFOp::create(b, old, sum), c.out, indices);
+      if (!c.zeros)
+        sum = arith::AddFOp::create(b, memref::LoadOp::create(b, c.out, indices), sum);
+      memref::StoreOp::create(b, step.toResult(sum), c.result(), indices);
     }
 }
 

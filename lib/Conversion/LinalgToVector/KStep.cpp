@@ -87,6 +87,12 @@ Value KStep::loadAlongN(SmallVector<Value> point, Value step) {
   return vector::BitCastOp::create(b, vector(), both);
 }
 
+void KStep::prefetch(Value operand, AffineMap map, SmallVector<Value> point, Value step) {
+  point[c.k] = firstOf(step);
+  memref::PrefetchOp::create(b, operand, ContractionSpace::access(map, point), /*isWrite=*/false,
+                             /*localityHint=*/2, /*isDataCache=*/true);
+}
+
 Value KStep::broadcast(Value step) { return vector::BroadcastOp::create(b, vector(), step); }
 
 Value KStep::multiplyAdd(Value x, Value y, Value acc) {
@@ -97,6 +103,17 @@ Value KStep::multiplyAdd(Value x, Value y, Value acc) {
   return LLVM::CallIntrinsicOp::create(b, acc.getType(),
                                        b.getStringAttr("llvm.x86.avx512bf16.dpbf16ps.512"),
                                        ValueRange{acc, elements(x), elements(y)})
+      .getResult(0);
+}
+
+Value KStep::toResult(Value sum) {
+  Type type = getElementTypeOrSelf(c.result().getType());
+  // Like the products of pairs, the instruction takes denormal numbers for zeros.
+  if (!pairs || !type.isBF16() || sum.getType() != VectorType::get({lanes}, c.accumulator))
+    return convertFloat(b, sum, type);
+  return LLVM::CallIntrinsicOp::create(b, VectorType::get({lanes}, type),
+                                       b.getStringAttr("llvm.x86.avx512bf16.cvtneps2bf16.512"),
+                                       ValueRange{sum})
       .getResult(0);
 }
 

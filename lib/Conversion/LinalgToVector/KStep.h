@@ -48,9 +48,15 @@ public:
   /// One whole step of `lanes` columns from `point` on, of rhs where it is contiguous along n.
   mlir::Value loadAlongN(llvm::SmallVector<mlir::Value> point, mlir::Value step);
 
+  /// Fetches the line of step number `step`, which may lie behind the end.
+  void prefetch(mlir::Value operand, mlir::AffineMap map, llvm::SmallVector<mlir::Value> point,
+                mlir::Value step);
+
   mlir::Value broadcast(mlir::Value step);
   /// acc + x * y, vectors of steps and a vector of accumulators.
   mlir::Value multiplyAdd(mlir::Value x, mlir::Value y, mlir::Value acc);
+  /// A sum, or a vector of them, in the type in which it is stored.
+  mlir::Value toResult(mlir::Value sum);
   /// A step of zeros.
   mlir::Value zero();
 

@@ -11,6 +11,9 @@ using namespace mlir;
 
 namespace heddle {
 
+/// How many squares ahead of the transposed one rows are fetched.
+constexpr int64_t squaresAhead = 4;
+
 static SmallVector<Value> indices(ValueRange prefix, Value k, Value lane) {
   SmallVector<Value> result(prefix);
   result.append({k, lane});
@@ -35,7 +38,7 @@ void PanelPacker::pack(const Panel &panel, Value count, Value buffer, ValueRange
   packScalars(panel, whole, count, buffer, prefix);
 }
 
-/// Squares of steps are transposed.
+/// Squares of steps are transposed. Each row of a square is a stream of its own, too many for the hardware to fetch ahead.
 void PanelPacker::packAlongK(const Panel &panel, Value whole, Value buffer, ValueRange prefix) {
   Value c0 = math.constant(0), last = math.sub(panel.valid, math.constant(1));
   for (int64_t lane = 0; lane < panel.width; lane += tile.lanes) {
@@ -45,6 +48,10 @@ void PanelPacker::packAlongK(const Panel &panel, Value whole, Value buffer, Valu
       points.push_back(panel.point(math.min(math.constant(lane + i), last)));
     buildFor(b, c0, whole, math.constant(tile.lanes), [&](Value k) {
       SmallVector<Value> rows;
+      Value ahead =
+          math.add(panel.firstStep, math.add(k, math.constant(squaresAhead * tile.lanes)));
+      for (int64_t i = 0; i < count; ++i)
+        step.prefetch(panel.operand, panel.map, points[i], ahead);
       for (int64_t i = 0; i < tile.lanes; ++i)
         rows.push_back(i < count ? step.loadAlongK(panel.operand, panel.map, points[i],
                                                    math.add(panel.firstStep, k))

@@ -9,8 +9,9 @@
 //      vectors   half a group is a register tile: its columns are broadcast step by step, 2 vectors hold the panel's rows. Blocks of k are
 //                long, and for precision alone: longer sums of f32 would lose more of it
 //      AMX       32 columns x 32 rows are 2 x 2 tiles; 16 columns x 32 k are a tile as they lie, 16 pairs x 16 rows are one of the panel.
-//                Columns of the next task are fetched meanwhile
-// 3. Sums go to a buffer [half of the panel][column][row], are transposed in squares and added to the output.
+//                The next tasks' columns are fetched meanwhile
+// 3. Sums go to a buffer [half of the panel][column][row], are transposed in squares and added to the output; or, where it holds zeros,
+//    rounded and stored.
 //
 // Columns behind the last one repeat it. What AMX would read behind k's end comes from a small copy with zeros: lhs has zeros there, too,
 // but 0 * NaN is not 0.
@@ -32,8 +33,9 @@ namespace {
 
 /// With few rows, tasks are small: reading rhs is what they do. With more, a panel of lhs is used by more columns while it is in the cache.
 constexpr int64_t fewRows = 64, leastColumns = 32, mostColumns = 128;
-/// How many tasks a product is split into at least, if it has the columns and rows for it.
-constexpr int64_t minTasks = 16;
+/// How many tasks a product is split into at least: by columns, and by rows as well. Consecutive tasks have the same columns, which stay
+/// in the cache, and small ones let threads end at the same time.
+constexpr int64_t minTasks = 16, tasksOfRows = 256;
 /// Steps along k that are added up in one accumulator.
 constexpr int64_t vectorSteps = 1024;
 /// Rows of a tile of any type, pairs in a row of a tile of bf16.
@@ -82,9 +84,8 @@ void StreamedFormBuilder::compute() {
   auto ceilDiv = [&](Value x, Value y) { return math.floorDiv(math.add(x, math.sub(y, c1)), y); };
   Value groups = ceilDiv(space.columns, taskColumns);
   Value panels = math.ceilDiv(space.rows, tile.columns());
-  // Rows are split only then: each group of them reads rhs again.
   Value outer = math.max(math.mul(space.batches, groups), c1);
-  Value rowGroups = math.max(math.min(ceilDiv(math.constant(minTasks), outer), panels), c1);
+  Value rowGroups = math.max(math.min(ceilDiv(math.constant(tasksOfRows), outer), panels), c1);
   rowGroups = arith::SelectOp::create(b, isFew, c1, rowGroups);
   Value panelsPerGroup = ceilDiv(panels, rowGroups);
   buildTasks(b, math.mul(math.mul(space.batches, groups), rowGroups), [&](Value number) {
@@ -291,9 +292,12 @@ void StreamedFormBuilder::addToOutput(Value batch, Value column, Value panel) {
           buildIf(b, math.less(m, space.rows), [&] {
             SmallVector<Value> at =
                 space.access(c.outMap, space.point(math, batch, m, first, nullptr));
-            Value old = vector::MaskedLoadOp::create(b, vectorType, c.out, at, mask, none);
-            vector::MaskedStoreOp::create(b, c.out, at, mask,
-                                          arith::AddFOp::create(b, old, square[i]));
+            Value sum = square[i];
+            if (!c.zeros) {
+              Value old = vector::MaskedLoadOp::create(b, vectorType, c.out, at, mask, none);
+              sum = arith::AddFOp::create(b, old, sum);
+            }
+            vector::MaskedStoreOp::create(b, c.result(), at, mask, step.toResult(sum));
           });
         }
       });

@@ -42,3 +42,33 @@ func.func @wide(%a: memref<?x?xbf16>, %b: memref<?x?xbf16>, %c: memref<?x?xf64>)
   linalg.contract indexing_maps = [#a, #b, #c] ins(%a, %b : memref<?x?xbf16>, memref<?x?xbf16>) outs(%c : memref<?x?xf64>)
   return
 }
+
+// -----
+
+#a = affine_map<(m, n, k) -> (m, k)>
+#b = affine_map<(m, n, k) -> (n, k)>
+#c = affine_map<(m, n, k) -> (m, n)>
+#id = affine_map<(m, n) -> (m, n)>
+
+// An output that holds zeros, and is rounded right after, is never written: sums are rounded and stored where they go.
+// CHECK-LABEL: func.func @rounded
+// CHECK-SAME: %[[R:[a-z0-9]+]]: memref<32x?xbf16>)
+// CHECK-NOT: linalg
+// CHECK-NOT: memref<32x?xf32>
+// CHECK: %[[SUM:.*]] = llvm.call_intrinsic "llvm.x86.avx512bf16.cvtneps2bf16.512"(%{{.*}}) : (vector<16xf32>) -> vector<16xbf16>
+// CHECK: vector.maskedstore %[[R]][{{.*}}], %{{.*}}, %[[SUM]]
+// CHECK-NOT: memref<32x?xf32>
+// CHECK-NOT: linalg
+// CHECK: return
+func.func @rounded(%a: memref<32x?xbf16>, %b: memref<?x?xbf16>, %n: index, %r: memref<32x?xbf16>) {
+  %zero = arith.constant 0.0 : f32
+  %c = memref.alloc(%n) : memref<32x?xf32>
+  linalg.fill ins(%zero : f32) outs(%c : memref<32x?xf32>)
+  linalg.contract indexing_maps = [#a, #b, #c] ins(%a, %b : memref<32x?xbf16>, memref<?x?xbf16>) outs(%c : memref<32x?xf32>)
+  linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%c : memref<32x?xf32>) outs(%r : memref<32x?xbf16>) {
+  ^bb0(%p: f32, %q: bf16):
+    %s = arith.truncf %p : f32 to bf16
+    linalg.yield %s : bf16
+  }
+  return
+}

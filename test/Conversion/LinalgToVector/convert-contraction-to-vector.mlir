@@ -62,3 +62,35 @@ func.func @double(%a: memref<?x?xf64>, %b: memref<?x?xf64>, %c: memref<?x?xf64>)
   linalg.matmul ins(%a, %b : memref<?x?xf64>, memref<?x?xf64>) outs(%c : memref<?x?xf64>)
   return
 }
+
+// Zeros in front, in each form: dot products are stored as they are, blocks of k are added to zeros that the packed form writes itself, and
+// rounded behind it.
+// CHECK-LABEL: func.func @zeros
+// CHECK-SAME: %[[R:[a-z0-9]+]]: memref<?x?xbf16>, %{{[a-z0-9]+}}: index
+// CHECK: %[[C:.*]] = memref.alloc({{.*}}) : memref<?x?xf32>
+// CHECK-NOT: linalg
+// CHECK: scf.if
+// CHECK: arith.truncf
+// CHECK: memref.store %{{.*}}, %[[R]]
+// CHECK: } else {
+// CHECK: linalg.fill {{.*}} outs(%[[C]]
+// CHECK: vector.fma
+// CHECK: vector.store %{{.*}}, %[[C]]
+// CHECK: linalg.generic {{.*}} ins(%[[C]] : {{.*}}) outs(%[[R]]
+// CHECK: linalg.yield
+// CHECK-NOT: linalg
+// CHECK: return
+func.func @zeros(%a: memref<?x?xbf16>, %b: memref<?x?xbf16>, %r: memref<?x?xbf16>, %m: index, %n: index) {
+  %zero = arith.constant 0.0 : f32
+  %c = memref.alloc(%m, %n) : memref<?x?xf32>
+  linalg.fill ins(%zero : f32) outs(%c : memref<?x?xf32>)
+  linalg.contract indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>]
+      ins(%a, %b : memref<?x?xbf16>, memref<?x?xbf16>) outs(%c : memref<?x?xf32>)
+  linalg.generic {indexing_maps = [affine_map<(m, n) -> (m, n)>, affine_map<(m, n) -> (m, n)>], iterator_types = ["parallel", "parallel"]}
+      ins(%c : memref<?x?xf32>) outs(%r : memref<?x?xbf16>) {
+  ^bb0(%p: f32, %q: bf16):
+    %s = arith.truncf %p : f32 to bf16
+    linalg.yield %s : bf16
+  }
+  return
+}

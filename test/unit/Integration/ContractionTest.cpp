@@ -24,6 +24,13 @@ struct Shape {
 const Shape shapes[] = {{1, 1},   {5, 7},     {33, 31},     {70, 129},
                         {96, 64}, {40, 1030}, {5, 7, true}, {70, 129, true}};
 
+void expectRounded(const Array &actual, const Array &sums) {
+  std::vector<double> values = actual.values(), rounded = sums.copy(actual.type()).values();
+  for (size_t i = 0; i < values.size(); ++i)
+    ASSERT_TRUE(values[i] == rounded[i] || (std::isnan(values[i]) && std::isnan(rounded[i])))
+        << i << " " << values[i] << " instead of " << rounded[i];
+}
+
 class Contractions : public testing::TestWithParam<DType> {};
 
 } // namespace
@@ -31,9 +38,12 @@ class Contractions : public testing::TestWithParam<DType> {};
 TEST_P(Contractions, AnyShapeAndThreads) {
   for (const std::string &variant : GetParam() == DType::BF16 ? testedVariants() : hostVariants()) {
     Program program;
+    bool rounds = GetParam() != DType::F32;
     for (const Shape &shape : shapes)
-      program.add(
-          productText(shape.name(), GetParam(), shape.columns, shape.depth, shape.transposed));
+      for (bool rounded : {false, true})
+        if (!rounded || rounds)
+          program.add(productText(shape.name() + (rounded ? "r" : ""), GetParam(), shape.columns,
+                                  shape.depth, shape.transposed, rounded));
     ASSERT_TRUE(program.compile(variant));
     for (const Shape &shape : shapes)
       for (int64_t rows : {0, 1, 2, 8, 9, 13, 32, 33, 64, 65, 100}) {
@@ -58,6 +68,11 @@ TEST_P(Contractions, AnyShapeAndThreads) {
           Array again(DType::F32, {rows, shape.columns});
           program.call(shape.name(), {&x, &w, &again}, threads);
           EXPECT_TRUE(y.sameBits(again)) << threads;
+        }
+        if (rounds) {
+          Array actual(GetParam(), {rows, shape.columns});
+          program.call(shape.name() + "r", {&x, &w, &actual}, 2);
+          expectRounded(actual, y);
         }
         std::vector<double> left = x.values(), right = w.values();
         int64_t ofColumn = shape.transposed ? 1 : shape.depth,

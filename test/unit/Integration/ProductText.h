@@ -9,14 +9,17 @@
 
 namespace heddle::test {
 
-/// An entry `name`(x, w) -> y = x w^T in f32, of x [rows, depth] and w [columns, depth], or [depth, columns] if `transposed`.
+/// An entry `name`(x, w) -> y = x w^T in f32, of x [rows, depth] and w [columns, depth], or [depth, columns] if `transposed`. If `rounded`, y
+/// is rounded to the type of x.
 inline std::string productText(const std::string &name, DType type, int64_t columns, int64_t depth,
-                               bool transposed = false) {
+                               bool transposed = false, bool rounded = false) {
   std::string element = "x" + std::string(dtypeName(type)) + ">";
   std::string n = std::to_string(columns), k = std::to_string(depth);
   std::string x = "tensor<?x" + k + element, y = "tensor<?x" + n + "xf32>";
   std::string w = "tensor<" + (transposed ? k + "x" + n : n + "x" + k) + element;
-  return "func.func @" + name + "(%x: " + x + ", %w: " + w + ") -> " + y +
+  std::string z = rounded ? "tensor<?x" + n + element : y;
+  std::string rounding = rounded ? "  %z = arith.truncf %y : " + y + " to " + z + "\n" : "";
+  return "func.func @" + name + "(%x: " + x + ", %w: " + w + ") -> " + z +
          " {\n  %c0 = arith.constant 0 : index\n  %zero = arith.constant 0.0 : f32\n"
          "  %rows = tensor.dim %x, %c0 : " +
          x + "\n  %empty = tensor.empty(%rows) : " + y +
@@ -25,7 +28,8 @@ inline std::string productText(const std::string &name, DType type, int64_t colu
          "affine_map<(m, n, k) -> " +
          (transposed ? "(k, n)" : "(n, k)") +
          ">, affine_map<(m, n, k) -> (m, n)>] ins(%x, %w : " + x + ", " + w +
-         ") outs(%zeros : " + y + ") -> " + y + "\n  return %y : " + y + "\n}\n";
+         ") outs(%zeros : " + y + ") -> " + y + "\n" + rounding + "  return %" +
+         (rounded ? "z" : "y") + " : " + z + "\n}\n";
 }
 
 } // namespace heddle::test

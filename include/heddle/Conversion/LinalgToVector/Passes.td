@@ -18,7 +18,10 @@ def ConvertContractionToVectorPass : Pass<"convert-contraction-to-vector", "mlir
 
     With at most `dot-rows` rows, both operands contiguous along k, rhs is read once from where it lies instead (`dot` form). With at most
     `streamed-rows`, or any number with `amx`, and rhs contiguous along k, the product is computed transposed, and rhs is not packed either
-    (`streamed` form): of many rows, a task has as many columns as leave 16 tasks, up to 128. With `bf16-pairs` products of bf16 are not converted: two neighbouring elements of k are one step.
+    (`streamed` form): of many rows, a task has as many columns as leave 16 tasks, up to 128, and as many rows as leave 256. With `bf16-pairs` products of bf16 are not converted: two neighbouring elements of k are one step.
+
+    A `linalg.fill` right in front that makes `out` zero, and an op right behind that alone reads `out` and rounds it, belong to the
+    contraction: the dot and the streamed form store rounded sums and leave `out` alone; around the packed form, which adds to `out`, the two ops stay.
 
     Output: no such contraction is left; other linalg ops are untouched. Scratch buffers are `memref.alloc`s at the function's top.
 
