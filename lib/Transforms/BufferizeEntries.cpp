@@ -25,10 +25,10 @@ LogicalResult verifyCarried(Operation *loop, ValueRange carried, ValueRange next
     if (!isa<TensorType>(value.getType()) ||
         (i < carried.size() && analysis.areEquivalentBufferizedValues(carried[i], value)))
       continue;
-    InFlightDiagnostic error =
-        loop->emitOpError() << "expected tensor " << i
-                            << " that it carries to be updated in place; write the next one into "
-                               "it, as linalg.copy ins(%next) outs(%carried) does";
+    InFlightDiagnostic error = loop->emitOpError()
+                               << "expected tensor " << i
+                               << " that it carries to be updated in place; on CPUs linalg.copy "
+                                  "ins(%next) outs(%carried) does so, for GPUs unroll the loop";
     error.attachNote(value.getLoc()) << "this is in another buffer";
     return error;
   }

@@ -19,6 +19,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/Transforms/BufferViewFlowAnalysis.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "llvm/Support/MathExtras.h"
@@ -100,9 +101,15 @@ LogicalResult WorkspacePlanner::collect(Block &body) {
   // One hoisted computation per distinct extent: equal dims of equal arguments must become one value.
   IRMapping mapping;
   for (memref::AllocOp alloc : allocs) {
-    if (alloc->getBlock() != &body)
-      return alloc.emitOpError() << "is inside '" << alloc->getParentOp()->getName()
+    if (alloc->getBlock() != &body) {
+      Operation *parent = alloc->getParentOp();
+      InFlightDiagnostic error = alloc.emitOpError()
+                                 << "is inside '" << parent->getName()
                                  << "'; workspace buffers live at the entry's top level";
+      if (isa<scf::IfOp>(parent))
+        error << ", so compute both sides there and choose by arith.select";
+      return error;
+    }
     SmallVector<Value> extents;
     for (Value size : alloc.getDynamicSizes()) {
       Operation *culprit = nullptr;

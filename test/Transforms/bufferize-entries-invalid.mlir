@@ -18,7 +18,7 @@ func.func @in_place(%x: tensor<4xf32>, %n: index) -> tensor<4xf32> {
 func.func @for(%x: tensor<4xf32>, %n: index) -> tensor<4xf32> {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
-  // expected-error @below {{'scf.for' op expected tensor 0 that it carries to be updated in place; write the next one into it, as linalg.copy ins(%next) outs(%carried) does}}
+  // expected-error @below {{'scf.for' op expected tensor 0 that it carries to be updated in place; on CPUs linalg.copy ins(%next) outs(%carried) does so, for GPUs unroll the loop}}
   %r = scf.for %i = %c0 to %n step %c1 iter_args(%t = %x) -> (tensor<4xf32>) {
     %e = tensor.empty() : tensor<4xf32>
     // expected-note @below {{this is in another buffer}}

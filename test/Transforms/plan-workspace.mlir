@@ -77,6 +77,16 @@ func.func @data(%x: memref<?xindex>) {
 
 // -----
 
+func.func @branch(%n: index, %c: i1) {
+  scf.if %c {
+    // expected-error @+1 {{'memref.alloc' op is inside 'scf.if'; workspace buffers live at the entry's top level, so compute both sides there and choose by arith.select}}
+    %a = memref.alloc(%n) : memref<?xf32>
+  }
+  return
+}
+
+// -----
+
 func.func @loop(%n: index) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
