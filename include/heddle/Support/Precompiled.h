@@ -1,12 +1,16 @@
 //===- Precompiled.h - the precompiled header of all code over MLIR ----===//
 //
-// Holds what is slow to parse and seldom changes. Every source still includes what it uses, so that it also compiles without this header.
+// Holds what is slow to parse and seldom changes, and the dialects, which nearly all of it includes. Every source still includes what it uses, so that it also
+// compiles without this header.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef HEDDLE_SUPPORT_PRECOMPILED_H
 #define HEDDLE_SUPPORT_PRECOMPILED_H
 
+#include "heddle/Dialect/Attn/Attn.h"
+#include "heddle/Dialect/Tile/Tile.h"
+#include "heddle/Dialect/TileNV/TileNV.h"
 #include "heddle/TensorIO/StrictJson.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
