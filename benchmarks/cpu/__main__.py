@@ -1,11 +1,8 @@
 """Times Heddle on the CPU against PyTorch and ONNX Runtime; see benchmarks/README.md."""
-import argparse
 import dataclasses
 import datetime
 import gc
 import json
-import os
-import pathlib
 import re
 import subprocess
 import sys
@@ -15,6 +12,7 @@ import torch
 from . import attention, block, decode, memory, projections
 from .machine import chip
 from .onnx_model import VERSION
+from .options import parse_options
 from .paths import ROOT
 from .table import memory_table, rows_table
 from .timing import disturbed, measure
@@ -72,16 +70,7 @@ def merge(old, new):
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="benchmarks/run", description=__doc__)
-    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)), help="threads of all sides (default: processors)")
-    parser.add_argument("--calls", type=int, default=9, help="timed calls of each side (default 9)")
-    parser.add_argument("--rows", default="", metavar="REGEX", help="only rows whose names have a match; --list names them")
-    parser.add_argument("--quick", action="store_true", help="3 calls, and no row that takes seconds a call")
-    parser.add_argument("--json", type=pathlib.Path, help="write the results to this file too")
-    parser.add_argument("--add", action="store_true", help="keep the other rows that the file of --json has")
-    parser.add_argument("--show", type=pathlib.Path, metavar="FILE", help="print the table of a file that --json wrote, measure nothing")
-    parser.add_argument("--list", action="store_true", help="print the names of all rows")
-    options = parser.parse_args()
+    options = parse_options()
     if options.show:
         return show(json.loads(options.show.read_text()))
     if options.list:
