@@ -5,6 +5,13 @@
 using namespace mlir;
 using namespace heddle::tile;
 
+static bool onlyReads(Operation *op) {
+  std::optional<SmallVector<MemoryEffects::EffectInstance>> effects = getEffectsRecursively(op);
+  return effects && llvm::all_of(*effects, [](const MemoryEffects::EffectInstance &effect) {
+           return isa<MemoryEffects::Read>(effect.getEffect());
+         });
+}
+
 YieldOp IfAnyOp::getYield() { return cast<YieldOp>(getRegionBlock()->getTerminator()); }
 
 LogicalResult IfAnyOp::verifyRegions() {
@@ -24,8 +31,19 @@ LogicalResult IfAnyOp::verifyRegions() {
       return emitOpError() << "expected tiles of as many rows as the condition (" << rows
                            << "), got " << type;
   for (Operation &op : *block)
-    if (!isMemoryEffectFree(&op))
-      return op.emitOpError("reads or writes memory in the region of tile.if_any");
+    if (!onlyReads(&op))
+      return op.emitOpError("writes memory in the region of tile.if_any");
+  return success();
+}
+
+LogicalResult SkipUnlessOp::verify() {
+  int64_t rows = getCondition().getType().getDimSize(0);
+  for (Type type : (*this)->getParentOp()->getResultTypes()) {
+    auto tile = dyn_cast<RankedTensorType>(type);
+    if (tile && tile.getRank() > 0 && tile.getDimSize(0) != rows)
+      return emitOpError() << "expected a condition with as many rows as the loop's tiles, got "
+                           << rows << " rows and " << type;
+  }
   return success();
 }
 

@@ -29,7 +29,7 @@ def Tile_IfAnyOp : Tile_Op<"if_any", [RecursiveMemoryEffects, SingleBlock,
 
     Constraints: all tiles have as many rows (extent of dimension 0) as
     `condition`; a region of one block without arguments, ended by `tile.yield`,
-    that neither loads nor stores.
+    that writes no memory.
 
     Example:
 
@@ -73,6 +73,40 @@ def Tile_YieldOp
   }];
   let arguments = (ins Variadic<Tile_Tile>:$values);
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
+}
+
+def Tile_SkipUnlessOp : Tile_Op<"skip_unless", [ParentOneOf<["::mlir::scf::ForOp"]>,
+    MemoryEffects<[MemWrite]>]> {
+  let summary = "says in which rows a trip of a loop changes nothing";
+  let description = [{
+    A hint, which changes no result. Whoever writes it promises: what the trip of
+    the loop around it computes in row i depends on row i of tiles only, but for
+    operands of products, and leaves row i of what the loop carries as it is
+    (but for the sign of zeros, and where 0 is multiplied by what is not finite)
+    if element i of `condition` is false. Then a part of the program, such as a
+    warp, may leave out what the trip computes for its rows if all of their
+    elements are false. Copies and barriers stay.
+
+    It says so before the work that may be left out. On GPUs tile-skip-trips does
+    that; elsewhere the hint is dropped.
+
+    | name | meaning |
+    |---|---|
+    | condition | tile of i1 of rank 1 |
+
+    Constraints: inside of an scf.for whose tiles have as many rows (extent of
+    dimension 0) as `condition`.
+
+    Example:
+
+    ```mlir
+    %sees = arith.cmpi sge, %lastVisible, %firstOfBlock : tensor<128xi32>
+    tile.skip_unless %sees : tensor<128xi1>
+    ```
+  }];
+  let arguments = (ins Tile_FlagRows:$condition);
+  let assemblyFormat = "$condition attr-dict `:` type($condition)";
+  let hasVerifier = 1;
 }
 
 #endif // HEDDLE_TILE_CONTROL_OPS_TD

@@ -73,6 +73,8 @@ def Tile_IntegerTile
                   "tile (static tensor of rank 1 or 2) of i32, i64 or index">;
 def Tile_FlagTile
     : Tile_TileOf<1, 2, I1, "tile (static tensor of rank 1 or 2) of i1">;
+def Tile_FlagRows
+    : Tile_TileOf<1, 1, I1, "tile (static tensor) of rank 1 of i1">;
 def Tile_SolveMatrix
     : Tile_TileOf<2, 2, AnyTypeOf<[F32, F64]>,
                   "tile (static tensor) of rank 2 of f32 or f64">;

@@ -33,6 +33,7 @@ void buildTileToNVVMPipeline(OpPassManager &pm, const TileToNVVMPipelineOptions 
   kernel.addPass(createTilePipelinePass());
   kernel.addPass(createTileAllocateSharedPass({options.chip, options.sharedBytes}));
   kernel.addPass(createTileInsertSyncPass());
+  kernel.addPass(createTileSkipTripsPass());
   kernel.addPass(createTileVerifySyncPass());
   addCleanup(kernel);
   pm.addPass(createConvertTileToNVVMPass({options.chip}));

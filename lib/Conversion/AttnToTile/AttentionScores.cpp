@@ -155,6 +155,23 @@ std::optional<Tile> AttentionScores::visible(Index key, KeyBlock kind) {
   return all;
 }
 
+std::optional<Tile> AttentionScores::seeSome(Index key, KeyBlock kind) {
+  int64_t queries = shape.front();
+  auto limit = [&](Index number) { return emit.splat(number, queries); };
+  auto positionsOf = [&](Index first) { return emit.iota(queries, 0, first); };
+  Index first = block.firstPosition - key;
+  if (kind == KeyBlock::Last && form.isRightBounded())
+    return atMost(limit(emit.index(0)), positionsOf(first + form.right));
+  if (kind != KeyBlock::First)
+    return std::nullopt;
+  Tile isNear = atMost(positionsOf(first - form.left), limit(emit.index(keysOf(kind) - 1)));
+  if (form.globalKeys)
+    isNear = either(isNear, atMost(limit(key), limit(emit.index(form.globalKeys - 1))));
+  if (!form.isRightBounded() || form.left + form.right >= reachOfFirst())
+    return isNear;
+  return both(isNear, atMost(limit(emit.index(0)), positionsOf(first + form.right)));
+}
+
 Tile AttentionScores::apply(Tile products, Index key, KeyBlock kind) {
   Tile s = products;
   shape.back() = products.getType().getDimSize(1);

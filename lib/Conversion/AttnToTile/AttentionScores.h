@@ -52,6 +52,8 @@ public:
   int64_t keysOf(KeyBlock kind) const {
     return kind == KeyBlock::Inside || kind == KeyBlock::Any ? form.blockKeys : form.edgeKeys;
   }
+  /// Which queries see some key of the block from `key` on, as tile of i1; none where all do.
+  std::optional<Tile> seeSome(Index key, KeyBlock kind);
   /// Whether such a block may be past the last key.
   bool mayLackKeys(KeyBlock kind) const;
 

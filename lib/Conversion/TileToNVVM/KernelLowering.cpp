@@ -37,6 +37,7 @@ LogicalResult KernelLowering::lowerOp(Operation *op) {
       .Case([&](scf::IfOp op) { return lowerIf(op); })
       .Case([&](scf::WhileOp op) { return lowerWhile(op); })
       .Case([&](tile::IfAnyOp op) { return lowerIfAny(op); })
+      .Case([&](tile::SkipUnlessOp) { return success(); })
       .Case([&](tile::ProgramIdOp op) { return lowerProgramId(op); })
       .Case([&](tile::NumProgramsOp op) { return lowerNumPrograms(op); })
       .Case([&](tile::ViewOp op) { return lowerView(op); })

@@ -70,6 +70,7 @@ private:
       rewriter.setInsertionPoint(op);
       op.inlineBody(rewriter);
     });
+    kernel.walk([](tile::SkipUnlessOp op) { op.erase(); });
     ImplicitLocOpBuilder b(kernel.getLoc(), kernel);
     Type index = b.getIndexType();
     SmallVector<Type> types{LLVM::LLVMPointerType::get(&getContext())};

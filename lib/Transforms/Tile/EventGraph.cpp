@@ -50,6 +50,13 @@ LogicalResult EventGraph::add(Block &block, SmallVector<unsigned> &last) {
       for (unsigned event : otherwise)
         if (!llvm::is_contained(last, event))
           last.push_back(event);
+    } else if (auto branch = dyn_cast<tile::IfAnyOp>(op)) {
+      SmallVector<unsigned> otherwise = last;
+      if (failed(add(*branch.getRegionBlock(), last)))
+        return failure();
+      for (unsigned event : otherwise)
+        if (!llvm::is_contained(last, event))
+          last.push_back(event);
     } else if (op.getNumRegions() != 0) {
       WalkResult uses = op.walk([](Operation *inner) {
         return isa<TileNVDialect>(inner->getDialect()) ? WalkResult::interrupt()

@@ -44,7 +44,7 @@ bool heddle::addWrites(Operation *op, MemoryRoots &roots) {
   return !op->walk([&](Operation *inner) {
               if (inner->hasTrait<OpTrait::HasRecursiveMemoryEffects>() ||
                   isa<tile_nv::CopyAsyncOp, tile_nv::CommitGroupOp, tile_nv::WaitGroupOp,
-                      tile_nv::StoreOp>(inner))
+                      tile_nv::StoreOp, tile::SkipUnlessOp>(inner))
                 return WalkResult::advance();
               auto interface = dyn_cast<MemoryEffectOpInterface>(inner);
               if (!interface)

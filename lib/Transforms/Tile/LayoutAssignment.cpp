@@ -26,7 +26,7 @@ static bool canHaveLayouts(Operation *op) {
   return isCheap(op) || op->hasTrait<OpTrait::Elementwise>() ||
          isa<tile::LoadOp, tile::StoreOp, tile::DotOp, tile::ReduceOp, tile::ScanOp,
              tile::TransposeOp, tile::SliceOp, tile::ConcatOp, scf::ForOp, scf::IfOp, scf::YieldOp,
-             tensor::ExtractOp, tile::IfAnyOp, tile::YieldOp>(op);
+             tensor::ExtractOp, tile::IfAnyOp, tile::SkipUnlessOp, tile::YieldOp>(op);
 }
 
 /// Whether a product reads the value as it is.

@@ -50,6 +50,7 @@ private:
   /// The layout that `op` needs of an operand; null as long as that is open.
   tile::LayoutAttr wanted(mlir::OpOperand &operand);
   tile::LayoutAttr wantedByDot(tile::DotOp dot, mlir::OpOperand &operand);
+  tile::LayoutAttr rowsOfLoop(tile::SkipUnlessOp skip);
   tile::LayoutAttr wantedByStore(tile::StoreOp store);
   /// Blocked, in vectors of so many elements.
   tile::LayoutAttr blocked(mlir::RankedTensorType type, int64_t vector);

@@ -158,6 +158,17 @@ LayoutAttr LayoutAssignment::blockedByParts(Operation *op) {
 // What operands need
 //===----------------------------------------------------------------------===//
 
+/// The layout of the rows that the loop around a hint carries, so that warps can tell what they may skip.
+LayoutAttr LayoutAssignment::rowsOfLoop(tile::SkipUnlessOp skip) {
+  for (Value carried : cast<scf::ForOp>(skip->getParentOp()).getRegionIterArgs()) {
+    LayoutAttr layout = isTileValue(carried) ? of(carried) : LayoutAttr();
+    if (layout)
+      return cast<RankedTensorType>(carried.getType()).getRank() == 2 ? layout.withoutDim(1, 2)
+                                                                      : layout;
+  }
+  return of(skip.getCondition());
+}
+
 LayoutAttr LayoutAssignment::wanted(OpOperand &operand) {
   Operation *op = operand.getOwner();
   unsigned number = operand.getOperandNumber();
@@ -184,6 +195,8 @@ LayoutAttr LayoutAssignment::wanted(OpOperand &operand) {
     return of(op->getParentOp()->getResult(number));
   if (isa<tile::IfAnyOp>(op) && number > 0)
     return of(op->getResult(number - 1));
+  if (auto skip = dyn_cast<tile::SkipUnlessOp>(op))
+    return rowsOfLoop(skip);
   // A reduction or an extraction takes what there is.
   auto type = cast<RankedTensorType>(operand.get().getType());
   return own ? own : blocked(type, 1);

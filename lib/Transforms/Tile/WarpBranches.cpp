@@ -13,6 +13,7 @@
 
 #include "WarpBranches.h"
 
+#include "heddle/Dialect/TileNV/TileNV.h"
 #include "heddle/Layout/Conversion.h"
 #include "heddle/Layout/LayoutQueries.h"
 
@@ -49,14 +50,14 @@ bool staysInThread(tile::ConvertLayoutOp op) {
          conversion->kind <= layout::ConversionKind::RegisterPermutation;
 }
 
-static bool staysInWarp(Operation *op) {
+bool staysInWarp(Operation *op) {
   if (auto reduce = dyn_cast<tile::ReduceOp>(op))
     return !crossesWarps(reduce);
   if (auto conversion = dyn_cast<tile::ConvertLayoutOp>(op))
     return staysInThread(conversion);
   return op->hasTrait<OpTrait::Elementwise>() ||
-         isa<arith::ConstantOp, tensor::SplatOp, tile::BroadcastOp, tile::IotaOp, tile::YieldOp>(
-             op);
+         isa<arith::ConstantOp, tensor::SplatOp, tile::BroadcastOp, tile::IotaOp, tile::YieldOp,
+             tile_nv::ReduceInThreadOp>(op);
 }
 
 /// The rows that each warp holds.
@@ -71,18 +72,21 @@ static std::set<std::pair<int64_t, int64_t>> rowsOfWarps(RankedTensorType type) 
   return rows;
 }
 
-static bool decidesByWarp(tile::IfAnyOp op) {
-  RankedTensorType condition = op.getCondition().getType();
+bool holdsRowsOf(RankedTensorType condition, TypeRange tiles) {
   auto hasLayout = [](Type type) { return bool(tile::layoutOf(cast<RankedTensorType>(type))); };
-  if (!hasLayout(condition) || !llvm::all_of(op.getResultTypes(), hasLayout) ||
-      (condition.getRank() == 2 && isSpreadOverWarps(condition, 1)) ||
-      !llvm::all_of(*op.getRegionBlock(), [](Operation &op) { return staysInWarp(&op); }))
+  if (!hasLayout(condition) || !llvm::all_of(tiles, hasLayout) ||
+      (condition.getRank() == 2 && isSpreadOverWarps(condition, 1)))
     return false;
   auto known = rowsOfWarps(condition);
-  return llvm::all_of(op.getResultTypes(), [&](Type type) {
+  return llvm::all_of(tiles, [&](Type type) {
     auto rows = rowsOfWarps(cast<RankedTensorType>(type));
     return std::includes(known.begin(), known.end(), rows.begin(), rows.end());
   });
+}
+
+static bool decidesByWarp(tile::IfAnyOp op) {
+  return holdsRowsOf(op.getCondition().getType(), op.getResultTypes()) &&
+         llvm::all_of(*op.getRegionBlock(), [](Operation &op) { return staysInWarp(&op); });
 }
 
 unsigned inlineSharedBranches(tile::KernelOp kernel) {

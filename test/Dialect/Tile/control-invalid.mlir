@@ -55,9 +55,53 @@ func.func @stores(%c: tensor<16xi1>, %x: tensor<16xf32>, %m: memref<16xf32>) {
   %c0 = arith.constant 0 : index
   %view = tile.view %m[:] : memref<16xf32> -> !tile.view<16xf32>
   %0 = tile.if_any %c changes(%x) : tensor<16xi1>, tensor<16xf32> {
-    // expected-error @below {{'tile.store' op reads or writes memory in the region of tile.if_any}}
+    // expected-error @below {{'tile.store' op writes memory in the region of tile.if_any}}
     tile.store %x, %view[%c0] : tensor<16xf32>, !tile.view<16xf32>
     tile.yield %x : tensor<16xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @stores_inside_of_a_branch(%c: tensor<16xi1>, %x: tensor<16xf32>, %m: memref<16xf32>, %p: i1) {
+  %c0 = arith.constant 0 : index
+  %view = tile.view %m[:] : memref<16xf32> -> !tile.view<16xf32>
+  %0 = tile.if_any %c changes(%x) : tensor<16xi1>, tensor<16xf32> {
+    // expected-error @below {{'scf.if' op writes memory in the region of tile.if_any}}
+    scf.if %p {
+      tile.store %x, %view[%c0] : tensor<16xf32>, !tile.view<16xf32>
+    }
+    tile.yield %x : tensor<16xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @hint_outside_of_a_loop(%c: tensor<16xi1>) {
+  // expected-error @below {{'tile.skip_unless' op expects parent op 'scf.for'}}
+  tile.skip_unless %c : tensor<16xi1>
+  return
+}
+
+// -----
+
+func.func @hint_of_other_rows(%c: tensor<16xi1>, %x: tensor<32x8xf32>, %i: index) {
+  %r = scf.for %j = %i to %i step %i iter_args(%y = %x) -> (tensor<32x8xf32>) {
+    // expected-error @below {{'tile.skip_unless' op expected a condition with as many rows as the loop's tiles, got 16 rows and 'tensor<32x8xf32>'}}
+    tile.skip_unless %c : tensor<16xi1>
+    scf.yield %y : tensor<32x8xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @hint_about_elements(%c: tensor<16x8xi1>, %i: index) {
+  scf.for %j = %i to %i step %i {
+    // expected-error @below {{'tile.skip_unless' op operand #0 must be tile (static tensor) of rank 1 of i1, but got 'tensor<16x8xi1>'}}
+    tile.skip_unless %c : tensor<16x8xi1>
   }
   return
 }

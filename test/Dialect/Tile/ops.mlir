@@ -130,3 +130,13 @@ func.func @if_any(%changes: tensor<128xi1>, %factor: tensor<128xf32>, %acc: tens
   }
   return %r#0, %r#1 : tensor<128x64xf32>, tensor<128xf32>
 }
+
+// CHECK-LABEL: func.func @skip_unless
+func.func @skip_unless(%sees: tensor<128xi1>, %x: tensor<128x64xf32>, %i: index) -> tensor<128x64xf32> {
+  %r = scf.for %j = %i to %i step %i iter_args(%y = %x) -> (tensor<128x64xf32>) {
+    // CHECK: tile.skip_unless %{{.*}} : tensor<128xi1>
+    tile.skip_unless %sees : tensor<128xi1>
+    scf.yield %y : tensor<128x64xf32>
+  }
+  return %r : tensor<128x64xf32>
+}

@@ -37,7 +37,8 @@ def AttnToTilePass : Pass<"attn-to-tile", "mlir::ModuleOp"> {
     ```
 
     With a `rescale-margin`, the running maximum moves, in blocks that are not masked, only in rows where scores exceed it by more, and the
-    multiplication of the accumulator stands in a `tile.if_any`. Kernels with the maximum as a result move it always.
+    multiplication of the accumulator stands in a `tile.if_any`. Masked blocks then say which queries see none of their keys (`tile.skip_unless`,
+    for GPUs). Kernels with the maximum as a result move it always.
   }];
   let options = [
     Option<"chip", "chip", "std::string", "",

@@ -189,6 +189,37 @@ def TileInsertSyncPass : Pass<"tile-insert-sync", "heddle::tile::KernelOp"> {
   let dependentDialects = ["heddle::tile_nv::TileNVDialect"];
 }
 
+def TileSkipTripsPass : Pass<"tile-skip-trips", "heddle::tile::KernelOp"> {
+  let summary = "Let warps leave out trips that change nothing for them";
+  let description = [{
+    Input: kernels whose tiles have layouts and whose barriers are in place.
+
+    Output: no `tile.skip_unless` is left. Where warps can decide for themselves, the work on tiles of such a loop stands in
+    `tile.if_any`, one between any two barriers, waits, copies and stores, which all warps come to as before. Else the loop stays as it
+    is, and a missed remark says why.
+
+    ```mlir
+    %r:3 = scf.for ... iter_args(%acc = ..., %max = ..., %sum = ...) {
+      tile.skip_unless %sees : tensor<128xi1, #rows>
+      %s = tile_nv.dot %q, %keys, %zero
+      tile_nv.barrier
+      ... // computes %newacc, %newmax, %newsum of %s, %acc, %max, %sum
+      scf.yield %newacc, %newmax, %newsum
+    // becomes
+    %r:3 = scf.for ... iter_args(%acc = ..., %max = ..., %sum = ...) {
+      %s = tile.if_any %sees changes(%zeros) { ... }
+      tile_nv.barrier
+      %new:3 = tile.if_any %sees changes(%acc, %max, %sum) { ... }
+      scf.yield %new#0, %new#1, %new#2
+    ```
+  }];
+  let statistics = [
+    Statistic<"numLoops", "num-loops", "Loops whose trips warps may leave out">,
+    Statistic<"numStaying", "num-staying", "Loops with a hint that stay as they are">
+  ];
+  let dependentDialects = ["mlir::arith::ArithDialect", "heddle::tile::TileDialect"];
+}
+
 def TileVerifySyncPass : Pass<"tile-verify-sync", "heddle::tile::KernelOp"> {
   let summary = "Report accesses of shared memory that no barrier orders";
   let description = [{
