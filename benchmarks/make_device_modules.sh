@@ -24,8 +24,7 @@ for argument; do
       ;;
   esac
 done
-target_folder=${folder:-$root/build/device}
-target_folder=${target_folder%/}
+target_folder=$(realpath -m -- "${folder:-$root/build/device}")
 [[ -x $compiler ]] || { echo "make_device_modules: build first: ./heddle build" >&2; exit 1; }
 if [[ -e $target_folder && ! -e $target_folder/device.json && -n $(ls -A "$target_folder") ]]; then
   echo "make_device_modules: $target_folder is not a folder of device modules; give another" >&2

@@ -23,7 +23,8 @@ if ! scripts/build.sh; then
   echo "0 passed, 1 failed"
   exit 1
 fi
-# Those that work on one processor run side by side, at the end.
+mkdir -p "$results"
+# Those that mostly work on one processor run side by side, at the end.
 single=()
 for suite in "${suites[@]}"; do
   case $suite in

@@ -1,4 +1,3 @@
-"""Times Heddle on the CPU against PyTorch and ONNX Runtime; see benchmarks/README.md."""
 import dataclasses
 import datetime
 import gc

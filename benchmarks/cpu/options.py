@@ -7,7 +7,7 @@ DESCRIPTION = "Times Heddle on the CPU against PyTorch and ONNX Runtime; see ben
 
 
 def parse_options():
-    parser = argparse.ArgumentParser(prog="benchmarks/run", description=DESCRIPTION)
+    parser = argparse.ArgumentParser(prog="benchmarks/run", allow_abbrev=False, description=DESCRIPTION)
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)), help="threads of all sides (default: processors)")
     parser.add_argument("--calls", type=int, default=9, help="timed calls of each side (default 9)")
     parser.add_argument("--rows", default="", metavar="REGEX", help="only rows whose names have a match; --list names them")

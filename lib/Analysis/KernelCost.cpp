@@ -285,18 +285,32 @@ static int64_t bytesOfBuffer(ScalarEvaluator &evaluator, Value buffer, KernelCos
   return bytesOf(type.getElementType(), count);
 }
 
+/// Whether both a product and an op that fills with zeros write `buffer`: the sums begin from zeros, which nobody stores or loads.
+static bool holdsSumsFromZeros(Value buffer) {
+  auto isProduct = [](Operation *user) {
+    auto op = dyn_cast<linalg::LinalgOp>(user);
+    return op && linalg::isaContractionOpInterface(op);
+  };
+  auto isFill = [](Operation *user) { return isa<linalg::FillOp>(user); };
+  return llvm::any_of(buffer.getUsers(), isProduct) && llvm::any_of(buffer.getUsers(), isFill);
+}
+
 static void countLinalgOp(linalg::LinalgOp op, ScalarEvaluator &evaluator, int64_t times,
                           KernelCost &cost) {
   SmallVector<ScalarEvaluator::Extent> dims;
   for (OpOperand &operand : op->getOpOperands()) {
-    bool isInit = op.isDpsInit(&operand);
-    int64_t bytes = bytesOfBuffer(evaluator, operand.get(), cost);
-    if (isInit)
+    Value buffer = operand.get();
+    if (isa<ShapedType>(buffer.getType()))
+      llvm::append_range(dims, evaluator.extents(buffer));
+    // Sums that are rounded stay in registers.
+    if (buffer.getDefiningOp<memref::AllocOp>())
+      continue;
+    bool isInit = op.isDpsInit(&operand), fromZeros = isInit && holdsSumsFromZeros(buffer);
+    int64_t bytes = bytesOfBuffer(evaluator, buffer, cost);
+    if (isInit && !(fromZeros && isa<linalg::FillOp>(op)))
       increase(cost.bytesOut, {times, bytes});
-    if (!isInit || op.payloadUsesValueFromOperand(&operand))
+    if (!isInit || (op.payloadUsesValueFromOperand(&operand) && !fromZeros))
       increase(cost.bytesIn, {times, bytes});
-    if (isa<ShapedType>(operand.get().getType()))
-      llvm::append_range(dims, evaluator.extents(operand.get()));
   }
   int64_t points = 1;
   for (AffineExpr expression : op.getShapesToLoopsMap().getResults()) {

@@ -18,7 +18,7 @@ using namespace mlir;
 namespace heddle {
 namespace {
 
-/// Functions of more operations than this are compiled beside the others of their variant: about a tenth of a second.
+/// Functions of at least so many operations are compiled beside the others of their variant: about a tenth of a second.
 constexpr int64_t leastSplitOps = 1000;
 
 /// Kernels, then machine code, for one CPU variant, or of one function of it.

@@ -117,15 +117,12 @@ static FailureOr<InterfaceEntry> readEntry(func::FuncOp entry) {
   return result;
 }
 
-/// Names of files and texts of models may be any bytes.
-static std::string toUTF8(StringRef text) { return llvm::json::fixUTF8(text); }
-
 /// Numbers, strings, booleans, arrays and dictionaries; anything else in its IR spelling.
 static llvm::json::Value toJSONValue(Attribute attribute) {
   if (auto dictionary = dyn_cast<DictionaryAttr>(attribute)) {
     llvm::json::Object object;
     for (NamedAttribute entry : dictionary)
-      object[toUTF8(entry.getName().getValue())] = toJSONValue(entry.getValue());
+      object[llvm::json::fixUTF8(entry.getName().getValue())] = toJSONValue(entry.getValue());
     return object;
   }
   if (auto array = dyn_cast<ArrayAttr>(attribute)) {
@@ -141,10 +138,10 @@ static llvm::json::Value toJSONValue(Attribute attribute) {
   if (auto real = dyn_cast<FloatAttr>(attribute))
     return real.getValueAsDouble();
   if (auto string = dyn_cast<StringAttr>(attribute))
-    return toUTF8(string);
+    return llvm::json::fixUTF8(string);
   std::string text;
   llvm::raw_string_ostream(text) << attribute;
-  return toUTF8(text);
+  return llvm::json::fixUTF8(text);
 }
 
 FailureOr<ModuleInterface> ModuleInterface::read(ModuleOp module) {
@@ -196,14 +193,14 @@ std::string ModuleInterface::toJSON() const {
   }
   llvm::json::Object root{{"abi", HEDDLE_ABI_VERSION},
                           {"producer", "heddle-compile " HEDDLE_VERSION},
-                          {"name", toUTF8(name)},
+                          {"name", llvm::json::fixUTF8(name)},
                           {"target", llvm::json::Array(targets)},
                           {"cpu_variants", llvm::json::Array(cpuVariants)},
                           {"entries", std::move(entryList)}};
   if (model)
     root["model"] = *model;
   if (!weightsFile.empty())
-    root["weights"] = toUTF8(weightsFile);
+    root["weights"] = llvm::json::fixUTF8(weightsFile);
   std::string text;
   llvm::raw_string_ostream(text) << llvm::json::Value(std::move(root));
   return text;

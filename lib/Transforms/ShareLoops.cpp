@@ -208,7 +208,7 @@ private:
       SmallVector<Value> values;
       // A loop's operand can be the result of one that is a call by now.
       for (auto [place, type] : llvm::zip(places, types))
-        values.push_back(b.createOrFold<memref::CastOp>(type, each->outside[place]->get()));
+        values.push_back(castTo(b, each->outside[place]->get(), type));
       each->loop.replaceAllUsesWith(func::CallOp::create(b, function, values));
       each->loop.erase();
     }
@@ -237,6 +237,10 @@ private:
       operand->set(argument ? function.getArgument(*argument) : value);
     }
     return function;
+  }
+
+  static Value castTo(ImplicitLocOpBuilder &b, Value value, Type type) {
+    return value.getType() == type ? value : memref::CastOp::create(b, type, value).getResult();
   }
 
   static bool isOneConstant(ArrayRef<Value> values) {

@@ -30,6 +30,13 @@
 // JSON: "programs": 64,
 // JSON: "target": "cpu"
 
+// A product that begins from zeros and is rounded: its sums stay in registers.
+// RUN: heddle-compile %s --entry=project --print-kernels=json --at L=16 | FileCheck %s --check-prefix=PRODUCT
+// PRODUCT: "bytes_in": [[#mul(2, add(mul(16, 64), mul(32, 64)))]],
+// PRODUCT-NEXT: "bytes_out": [[#mul(2, mul(16, 32))]],
+// PRODUCT: "matrix_flops": [[#mul(2, mul(16, mul(32, 64)))]],
+// PRODUCT-NOT: bytes_in
+
 // With -o, the module is written too; nothing else goes to standard output.
 // RUN: rm -rf %t && mkdir %t
 // RUN: heddle-compile %s --print-kernels -o %t/m.so --at N=1000000 | FileCheck %s --check-prefix=BOTH
@@ -53,4 +60,14 @@ func.func @attend(%q: tensor<?x?x4x64xf16> {heddle.dims = ["B", "L", 4, 64]}, %k
 func.func @twice(%x: tensor<?xf32> {heddle.dims = ["N"]}) -> tensor<?xf32> {
   %y = arith.addf %x, %x : tensor<?xf32>
   return %y : tensor<?xf32>
+}
+func.func @project(%x: tensor<?x64xbf16> {heddle.dims = ["L", 64]}, %w: tensor<64x32xbf16>) -> tensor<?x32xbf16> {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  %rows = tensor.dim %x, %c0 : tensor<?x64xbf16>
+  %empty = tensor.empty(%rows) : tensor<?x32xf32>
+  %zeros = linalg.fill ins(%zero : f32) outs(%empty : tensor<?x32xf32>) -> tensor<?x32xf32>
+  %sums = linalg.matmul ins(%x, %w : tensor<?x64xbf16>, tensor<64x32xbf16>) outs(%zeros : tensor<?x32xf32>) -> tensor<?x32xf32>
+  %rounded = arith.truncf %sums : tensor<?x32xf32> to tensor<?x32xbf16>
+  return %rounded : tensor<?x32xbf16>
 }

@@ -3,7 +3,7 @@
 // heddle-compile runs these one after the other; each is registered, so that heddle-opt can run any of them alone:
 //
 //   --heddle-attn-to-linalg      attn on tensors           -> linalg and tile dispatches on tensors, dims named, checks first
-//   --heddle-linalg-to-kernels   linalg on tensors         -> entries that call kernels, each one linalg op on buffers, and launch tile kernels
+//   --heddle-linalg-to-kernels   linalg on tensors         -> entries that call kernels, of linalg ops on buffers, and launch tile kernels
 //   --heddle-kernels-to-llvm     kernels                   -> LLVM dialect for one CPU variant
 //
 // and for GPUs, in place of the last:

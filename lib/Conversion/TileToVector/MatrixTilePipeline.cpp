@@ -28,71 +28,6 @@ using namespace mlir;
 
 namespace heddle {
 
-/// Columns of a panel: two matrix tiles. Rows and columns of a block of sums.
-static constexpr int64_t panelColumns = 32;
-
-static bool isAlongColumns(Operation *op) {
-  if (auto reduce = dyn_cast<tile::ReduceOp>(op))
-    return reduce.getAlong() == 0 && tileType(reduce.getInput()).getRank() == 2;
-  if (auto broadcast = dyn_cast<tile::BroadcastOp>(op))
-    return broadcast.getAlong() == 0 && tileType(broadcast.getInput());
-  return isElementwise(op);
-}
-
-std::optional<TileLowering::ColumnChain> TileLowering::columnChainFrom(tile::DotOp first) {
-  auto isWhole = [](tile::DotOp op) {
-    return op.getType().getDimSize(0) % panelColumns == 0 &&
-           op.getType().getDimSize(1) % panelColumns == 0;
-  };
-  if (!takesMatrixTiles(first) || !isWhole(first) || first.getTransposeB() ||
-      !matchPattern(first.getAcc(), m_PosZeroFloat()))
-    return std::nullopt;
-  RankedTensorType scores = first.getType();
-  int64_t columns = scores.getDimSize(1);
-  ColumnChain chain{first, {}, {}, {}, {}};
-  llvm::SetVector<Value> inside;
-  inside.insert(first.getResult());
-  for (Operation *op = first->getNextNode(); op && !chain.last; op = op->getNextNode()) {
-    bool depends =
-        llvm::any_of(op->getOperands(), [&](Value operand) { return inside.contains(operand); });
-    if (!depends) {
-      if (!isMemoryEffectFree(op) && !isa<tile::LoadOp, memref::LoadOp>(op))
-        return std::nullopt;
-      chain.others.push_back(op);
-      continue;
-    }
-    if (auto dot = dyn_cast<tile::DotOp>(op)) {
-      chain.weights = roundedHere(dot.getB());
-      if (!takesMatrixTiles(dot) || !isWhole(dot) || dot.getTransposeB() || !chain.weights ||
-          !inside.contains(chain.weights) || inside.contains(dot.getA()) ||
-          tileType(chain.weights).getShape() != scores.getShape())
-        return std::nullopt;
-      chain.last = dot;
-      continue;
-    }
-    RankedTensorType type = op->getNumResults() == 1 ? tileType(op->getResult(0)) : nullptr;
-    if (!type || !isAlongColumns(op) || type.getShape().back() != columns)
-      return std::nullopt;
-    bool hasBuffer = type.getRank() == 2 && !isVirtual(op->getResult(0));
-    if (hasBuffer && (type.getShape() != scores.getShape() || !type.getElementType().isF32()))
-      return std::nullopt;
-    chain.between.push_back(op);
-    inside.insert(op->getResult(0));
-  }
-  if (!chain.last)
-    return std::nullopt;
-  // Tiles of panels have no buffer that others could read, and weights are computed once.
-  for (Value tile : inside)
-    for (Operation *user : tile.getUsers()) {
-      bool isInside = user == chain.last || llvm::is_contained(chain.between, user);
-      if (tileType(tile).getRank() == 2 && !isInside)
-        return std::nullopt;
-      if (tile == chain.weights && !isa<tile::ReduceOp, arith::TruncFOp>(user))
-        return std::nullopt;
-    }
-  return chain;
-}
-
 /// Emits the loops of one chain.
 class ChainPipeline {
 public:
@@ -104,6 +39,8 @@ public:
   void emit();
 
 private:
+  static constexpr int64_t panelColumns = TileLowering::panelColumns;
+
   void place();
   void emitPanel(Value panel, int64_t panels);
   void computeColumn(Operation *op);

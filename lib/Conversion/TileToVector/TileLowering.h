@@ -197,7 +197,9 @@ private:
                      llvm::function_ref<void(mlir::Value step)> beside = nullptr);
   void multiplyTiles(tile::DotOp op, mlir::Value left, mlir::Value pairs, mlir::Value dest);
 
-  // MatrixTilePipeline.cpp
+  // ColumnChain.cpp, MatrixTilePipeline.cpp
+  /// Columns of a panel: two matrix tiles. Rows and columns of a block of sums.
+  static constexpr int64_t panelColumns = 32;
   /// Two products by matrix tiles, and what is computed in between, each column by itself.
   struct ColumnChain {
     tile::DotOp first, last;

@@ -42,17 +42,11 @@ LogicalResult EventGraph::add(Block &block, SmallVector<unsigned> &last) {
       if (!trips || trips->isZero())
         last.push_back(enter);
       last = {append(Event::Leave, loop, last)};
-    } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
+    } else if (isa<scf::IfOp, tile::IfAnyOp>(op)) {
       SmallVector<unsigned> otherwise = last;
-      if (failed(add(*branch.thenBlock(), last)) ||
-          (branch.elseBlock() && failed(add(*branch.elseBlock(), otherwise))))
-        return failure();
-      for (unsigned event : otherwise)
-        if (!llvm::is_contained(last, event))
-          last.push_back(event);
-    } else if (auto branch = dyn_cast<tile::IfAnyOp>(op)) {
-      SmallVector<unsigned> otherwise = last;
-      if (failed(add(*branch.getRegionBlock(), last)))
+      bool hasElse = op.getNumRegions() > 1 && !op.getRegion(1).empty();
+      if (failed(add(op.getRegion(0).front(), last)) ||
+          (hasElse && failed(add(op.getRegion(1).front(), otherwise))))
         return failure();
       for (unsigned event : otherwise)
         if (!llvm::is_contained(last, event))
@@ -63,7 +57,7 @@ LogicalResult EventGraph::add(Block &block, SmallVector<unsigned> &last) {
                                                        : WalkResult::advance();
       });
       if (uses.wasInterrupted())
-        return op.emitOpError() << "uses shared memory in its regions; expected scf.for or scf.if";
+        return op.emitOpError() << "uses shared memory in its regions; expected scf.for, scf.if or tile.if_any";
     } else if (isEvent(op)) {
       last = {append(Event::Operation, &op, last)};
     }

@@ -14,7 +14,7 @@
 //
 // 1. a warp does not hold the rows of the condition that decide about what it carries,
 // 2. some tile is made otherwise, as under another condition,
-// 3. a tile of other rows is read behind a fence,
+// 3. a tile of other rows is read behind a fence, or the loop carries one tile in two places,
 // 4. a fence or a scalar reads a tile that would be left out. So do exchanges of warps beside each other, which could skip together; but with
 //    branches between their parts, ptxas spills at the head dimensions that have such warps (512: about 300 bytes).
 //
@@ -165,6 +165,9 @@ std::optional<std::string> LoopSkipper::run() {
           type.getRank() == 0 || type.getDimSize(0) != rows)
         return "'" + result.getOwner()->getName().getStringRef().str() +
                "' makes a tile of other rows, which is read behind a fence";
+      else if (llvm::count(loop.getYieldedValues(), result) > 1)
+        return "'" + result.getOwner()->getName().getStringRef().str() +
+               "' makes a tile that the loop carries twice";
   for (const Run &run : runs)
     branch(run);
   return std::nullopt;
