@@ -187,10 +187,10 @@ static SetVector<Operation *> separableFrom(Operation *function, const Reference
                                             const References &users) {
   SetVector<Operation *> separable;
   separable.insert(function);
-  for (Operation *callee : references.lookup(function)) {
+  for (Operation *callee : references.at(function)) {
     if (!isDefinition(callee) || callee == function)
       continue;
-    if (users.lookup(callee).size() > 1 || llvm::any_of(references.lookup(callee), isDefinition))
+    if (users.at(callee).size() > 1 || llvm::any_of(references.at(callee), isDefinition))
       return {};
     separable.insert(callee);
   }

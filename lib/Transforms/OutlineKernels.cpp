@@ -193,21 +193,23 @@ linalg::GenericOp findRounding(linalg::LinalgOp op, linalg::FillOp zeros) {
 llvm::MapVector<Operation *, KernelParts> formKernels(ArrayRef<linalg::LinalgOp> ops,
                                                       bool completeProducts) {
   llvm::MapVector<Operation *, KernelParts> kernels;
+  llvm::SmallPtrSet<Operation *, 16> taken;
   for (linalg::LinalgOp op : ops)
     kernels[op] = {{op}, op, nullptr};
   for (linalg::LinalgOp op : ops) {
     linalg::FillOp zeros = completeProducts ? findZeros(op) : nullptr;
     if (!zeros)
       continue;
-    kernels.erase(zeros);
+    taken.insert(zeros);
     KernelParts &parts = kernels[op];
     parts.ops.insert(parts.ops.begin(), linalg::LinalgOp(zeros));
     if (linalg::GenericOp rounding = findRounding(op, zeros)) {
       parts.ops.push_back(linalg::LinalgOp(rounding));
       parts.scratch = op.getDpsInitOperand(0)->get().getDefiningOp<memref::AllocOp>();
-      kernels.erase(rounding);
+      taken.insert(rounding);
     }
   }
+  kernels.remove_if([&](const auto &entry) { return taken.contains(entry.first); });
   return kernels;
 }
 

@@ -8,7 +8,7 @@
 
 namespace heddle {
 
-/// Whether `op` rounds every element of its one input to its one output, and does nothing else.
+/// Whether `op` rounds every element of its one input to its one output, to the nearest, and does nothing else.
 inline bool isRounding(mlir::linalg::GenericOp op) {
   if (op.getNumDpsInputs() != 1 || op.getNumDpsInits() != 1 ||
       !llvm::all_of(op.getIndexingMapsArray(),
@@ -16,7 +16,8 @@ inline bool isRounding(mlir::linalg::GenericOp op) {
     return false;
   mlir::Block *body = op.getBody();
   auto rounding = body->getTerminator()->getOperand(0).getDefiningOp<mlir::arith::TruncFOp>();
-  return rounding && rounding->getBlock() == body && rounding.getIn() == body->getArgument(0);
+  return rounding && !rounding.getRoundingmode() && rounding->getBlock() == body &&
+         rounding.getIn() == body->getArgument(0);
 }
 
 } // namespace heddle

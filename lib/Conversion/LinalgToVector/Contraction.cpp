@@ -61,15 +61,22 @@ static linalg::FillOp findZeros(Operation *op, Value out) {
   return matches ? fill : nullptr;
 }
 
-/// The op right behind `op` that rounds `out`, if out is a buffer for these three alone and the result does not replace an operand.
+/// The op right behind `op` that rounds `out`, if out is a buffer for these three alone, and the result is known in front of `op`, has
+/// vectors where out has some, and does not replace an operand.
 static linalg::GenericOp findRounding(Operation *op, linalg::FillOp zeros, Value out) {
   Operation *next = op->getNextNode();
   while (next && isMemoryEffectFree(next) && !next->hasTrait<OpTrait::IsTerminator>())
     next = next->getNextNode();
   auto generic = dyn_cast_if_present<linalg::GenericOp>(next);
-  bool matches = zeros && generic && isRounding(generic) && generic.getInputs().front() == out &&
-                 out.getDefiningOp<memref::AllocOp>() &&
-                 !llvm::is_contained(op->getOperands(), generic.getOutputs().front()) &&
+  if (!zeros || !generic || !isRounding(generic) || generic.getInputs().front() != out ||
+      !out.getDefiningOp<memref::AllocOp>())
+    return nullptr;
+  Value result = generic.getOutputs().front();
+  Operation *definition = result.getDefiningOp();
+  bool isKnown =
+      !definition || definition->getBlock() != op->getBlock() || definition->isBeforeInBlock(op);
+  bool matches = isKnown && cast<MemRefType>(result.getType()).isLastDimUnitStride() &&
+                 !llvm::is_contained(op->getOperands(), result) &&
                  llvm::all_of(out.getUsers(), [&](Operation *user) {
                    return user == op || user == zeros || user == generic;
                  });

@@ -80,7 +80,7 @@ private:
   bool isAccLate = false;              ///< whether the accumulator needs sums of weights
   Value left, right, valueTiles, sums; ///< factors, and the result of the last product
   Value scores, weights;               ///< of two panels
-  llvm::DenseMap<Value, Value>
+  llvm::MapVector<Value, Value>
       panelTiles; ///< tiles of the panel at hand, by the buffer they are in
   SmallVector<tile::ReduceOp> weightSums;
   SmallVector<tile::LoadOp> nextLoads; ///< of factors, whose rows for the next trip are fetched
@@ -90,12 +90,14 @@ private:
 };
 
 LogicalResult TileLowering::lowerColumnChain(ColumnChain &chain) {
-  // Loads and the like come first; the chain does not change what they read.
+  // Loads and the like come first; the chain does not change what they read. Chains are not nested.
+  isInChain = true;
   for (Operation *op : chain.others) {
     if (!lowered.contains(op) && failed(lowerOp(op)))
       return failure();
     lowered.insert(op);
   }
+  isInChain = false;
   b.setLoc(chain.first.getLoc());
   ChainPipeline(*this, chain).emit();
   lowered.insert(chain.between.begin(), chain.between.end());

@@ -154,6 +154,8 @@ std::pair<Value, int64_t> TileLowering::pairedWhole(Value transposed) {
   Value whole = transposed;
   int64_t column = 0;
   auto concat = op->hasOneUse() ? dyn_cast<tile::ConcatOp>(*op->user_begin()) : tile::ConcatOp();
+  if (concat && concat->getBlock() != op->getBlock())
+    return {};
   if (concat && concat.getAlong() == 1) {
     whole = concat.getResult();
     for (Value input :

@@ -207,6 +207,8 @@ private:
         others;          ///< on the way; what does not depend on `first`
     mlir::Value weights; ///< the tile of f32 that `last` multiplies, rounded
   };
+  bool sharesTiles(mlir::Operation *op, mlir::Operation *first);
+  bool dependsOnOrder(const ColumnChain &chain);
   std::optional<ColumnChain> columnChainFrom(tile::DotOp first);
   mlir::LogicalResult lowerColumnChain(ColumnChain &chain);
   friend class ChainPipeline;
@@ -306,6 +308,7 @@ private:
   llvm::DenseMap<mlir::Value, mlir::Value> inPlace; ///< memory that products are written to at once
   llvm::SmallVector<mlir::Value> temporaries;
   llvm::DenseMap<mlir::Value, mlir::Value> packedRows; ///< of tiles in front of a loop
+  bool isInChain = false;                              ///< while the rest of a chain is lowered
   bool hasMatrixTiles = false;                         ///< whether the kernel multiplies by them
   int64_t bytes = 0;
 };

@@ -337,6 +337,11 @@ tile::StoreOp TileLowering::storeInPlace(tile::LoadOp load) {
     Value other = rootOf(memory);
     return !root || !other || other == root;
   };
+  // Factors without a buffer are read when other rows of the result are there already.
+  for (Value factor : {dot.getA(), dot.getB()})
+    if (auto other = factor.getDefiningOp<tile::LoadOp>();
+        other && !buffers.contains(factor) && mayRead(other.getView()))
+      return nullptr;
   for (Operation *op = load->getNextNode(); op != store; op = op->getNextNode()) {
     if (auto other = dyn_cast<tile::LoadOp>(op); other && !mayRead(other.getView()))
       continue;

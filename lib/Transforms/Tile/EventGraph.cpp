@@ -57,7 +57,8 @@ LogicalResult EventGraph::add(Block &block, SmallVector<unsigned> &last) {
                                                        : WalkResult::advance();
       });
       if (uses.wasInterrupted())
-        return op.emitOpError() << "uses shared memory in its regions; expected scf.for, scf.if or tile.if_any";
+        return op.emitOpError()
+               << "uses shared memory in its regions; expected scf.for, scf.if or tile.if_any";
     } else if (isEvent(op)) {
       last = {append(Event::Operation, &op, last)};
     }

@@ -99,3 +99,50 @@ func.func @pairs(%a: memref<500x?xbf16>, %b: memref<?x?xbf16>, %c: memref<500x?x
   linalg.contract indexing_maps = [#a, #kn, #c] ins(%a, %b : memref<500x?xbf16>, memref<?x?xbf16>) outs(%c : memref<500x?xf32>)
   return
 }
+
+// -----
+
+#a = affine_map<(m, n, k) -> (m, k)>
+#b = affine_map<(m, n, k) -> (n, k)>
+#c = affine_map<(m, n, k) -> (m, n)>
+#id = affine_map<(m, n) -> (m, n)>
+
+// Sums of a product from zeros are rounded where they are stored; not so if rounded elements do not lie side by side.
+// ALL-LABEL: func.func @rounded
+// ALL-NOT: linalg
+// ALL: arith.truncf {{.*}} : vector<16xf32> to vector<16xbf16>
+// ALL-NEXT: vector.maskedstore
+// ALL-NOT: linalg
+// ALL: return
+func.func @rounded(%a: memref<?x64xf32>, %b: memref<?x64xf32>, %c: memref<?x?xbf16>, %m: index, %n: index) {
+  %zero = arith.constant 0.0 : f32
+  %sums = memref.alloc(%m, %n) : memref<?x?xf32>
+  linalg.fill ins(%zero : f32) outs(%sums : memref<?x?xf32>)
+  linalg.contract indexing_maps = [#a, #b, #c] ins(%a, %b : memref<?x64xf32>, memref<?x64xf32>) outs(%sums : memref<?x?xf32>)
+  linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%sums : memref<?x?xf32>) outs(%c : memref<?x?xbf16>) {
+  ^bb0(%in: f32, %out: bf16):
+    %r = arith.truncf %in : f32 to bf16
+    linalg.yield %r : bf16
+  }
+  return
+}
+
+// ALL-LABEL: func.func @rounded_apart
+// ALL-NOT: arith.truncf
+// ALL: vector.maskedstore {{.*}} : memref<?x?xf32>
+// ALL: linalg.generic
+// ALL: arith.truncf {{.*}} : f32 to bf16
+func.func @rounded_apart(%a: memref<?x64xf32>, %b: memref<?x64xf32>, %c: memref<?x?xbf16, strided<[?, 2]>>, %m: index, %n: index) {
+  %zero = arith.constant 0.0 : f32
+  %sums = memref.alloc(%m, %n) : memref<?x?xf32>
+  linalg.fill ins(%zero : f32) outs(%sums : memref<?x?xf32>)
+  linalg.contract indexing_maps = [#a, #b, #c] ins(%a, %b : memref<?x64xf32>, memref<?x64xf32>) outs(%sums : memref<?x?xf32>)
+  linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%sums : memref<?x?xf32>) outs(%c : memref<?x?xbf16, strided<[?, 2]>>) {
+  ^bb0(%in: f32, %out: bf16):
+    %r = arith.truncf %in : f32 to bf16
+    linalg.yield %r : bf16
+  }
+  return
+}

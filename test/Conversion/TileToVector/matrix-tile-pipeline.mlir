@@ -125,3 +125,86 @@ tile.kernel @kept(%k: memref<32x32xbf16>, %v: memref<32x32xbf16>, %q: memref<32x
   tile.store %new, %oView[%c0, %c0] : tensor<32x32xf32>, !tile.view<32x32xf32>
   tile.return
 }
+
+// Nothing lies between the products: one after the other.
+// CHECK-LABEL: func.func private @adjacent(
+// CHECK-COUNT-4: amx.tile_mulf
+// CHECK-COUNT-4: amx.tile_store
+// CHECK-COUNT-4: amx.tile_mulf
+// CHECK-NOT: amx.tile_mulf
+tile.kernel @adjacent(%a: memref<32x32xbf16>, %b: memref<32x32xbf16>, %c: memref<32x32xbf16>, %o: memref<32x32xf32>) {
+  %c0 = arith.constant 0 : index
+  %zeros = arith.constant dense<0.0> : tensor<32x32xf32>
+  %aView = tile.view %a[:, :] : memref<32x32xbf16> -> !tile.view<32x32xbf16>
+  %bView = tile.view %b[:, :] : memref<32x32xbf16> -> !tile.view<32x32xbf16>
+  %cView = tile.view %c[:, :] : memref<32x32xbf16> -> !tile.view<32x32xbf16>
+  %oView = tile.view %o[:, :] : memref<32x32xf32> -> !tile.view<32x32xf32>
+  %x = tile.load %aView[%c0, %c0] : !tile.view<32x32xbf16> -> tensor<32x32xbf16>
+  %y = tile.load %bView[%c0, %c0] : !tile.view<32x32xbf16> -> tensor<32x32xbf16>
+  %z = tile.load %cView[%c0, %c0] : !tile.view<32x32xbf16> -> tensor<32x32xbf16>
+  %inner = tile.dot %x, %y, %zeros : tensor<32x32xbf16>, tensor<32x32xbf16> -> tensor<32x32xf32>
+  %rounded = arith.truncf %inner : tensor<32x32xf32> to tensor<32x32xbf16>
+  %new = tile.dot %z, %rounded, %zeros : tensor<32x32xbf16>, tensor<32x32xbf16> -> tensor<32x32xf32>
+  tile.store %new, %oView[%c0, %c0] : tensor<32x32xf32>, !tile.view<32x32xf32>
+  tile.return
+}
+
+// Two chains that interlace: the second product is none of what lies between those of the first.
+// CHECK-LABEL: func.func private @two(
+// CHECK-COUNT-16: amx.tile_mulf
+// CHECK-NOT: amx.tile_mulf
+tile.kernel @two(%k: memref<32x32xbf16>, %v: memref<32x32xbf16>, %q: memref<32x32xbf16>, %r: memref<32x32xbf16>, %o: memref<32x32xf32>, %p: memref<32x32xf32>) {
+  %c0 = arith.constant 0 : index
+  %zeros = arith.constant dense<0.0> : tensor<32x32xf32>
+  %kView = tile.view %k[:, :] : memref<32x32xbf16> -> !tile.view<32x32xbf16>
+  %vView = tile.view %v[:, :] : memref<32x32xbf16> -> !tile.view<32x32xbf16>
+  %qView = tile.view %q[:, :] : memref<32x32xbf16> -> !tile.view<32x32xbf16>
+  %rView = tile.view %r[:, :] : memref<32x32xbf16> -> !tile.view<32x32xbf16>
+  %oView = tile.view %o[:, :] : memref<32x32xf32> -> !tile.view<32x32xf32>
+  %pView = tile.view %p[:, :] : memref<32x32xf32> -> !tile.view<32x32xf32>
+  %keys = tile.load %kView[%c0, %c0] : !tile.view<32x32xbf16> -> tensor<32x32xbf16>
+  %values = tile.load %vView[%c0, %c0] : !tile.view<32x32xbf16> -> tensor<32x32xbf16>
+  %queries = tile.load %qView[%c0, %c0] : !tile.view<32x32xbf16> -> tensor<32x32xbf16>
+  %others = tile.load %rView[%c0, %c0] : !tile.view<32x32xbf16> -> tensor<32x32xbf16>
+  %s1 = tile.dot %keys, %queries, %zeros : tensor<32x32xbf16>, tensor<32x32xbf16> -> tensor<32x32xf32>
+  %s2 = tile.dot %keys, %others, %zeros : tensor<32x32xbf16>, tensor<32x32xbf16> -> tensor<32x32xf32>
+  %w1 = math.exp2 %s1 fastmath<afn> : tensor<32x32xf32>
+  %w2 = math.exp2 %s2 fastmath<afn> : tensor<32x32xf32>
+  %rounded1 = arith.truncf %w1 : tensor<32x32xf32> to tensor<32x32xbf16>
+  %rounded2 = arith.truncf %w2 : tensor<32x32xf32> to tensor<32x32xbf16>
+  %o1 = tile.dot %values, %rounded1, %zeros {transpose_a} : tensor<32x32xbf16>, tensor<32x32xbf16> -> tensor<32x32xf32>
+  %o2 = tile.dot %values, %rounded2, %zeros {transpose_a} : tensor<32x32xbf16>, tensor<32x32xbf16> -> tensor<32x32xf32>
+  tile.store %o1, %oView[%c0, %c0] : tensor<32x32xf32>, !tile.view<32x32xf32>
+  tile.store %o2, %pView[%c0, %c0] : tensor<32x32xf32>, !tile.view<32x32xf32>
+  tile.return
+}
+
+// The next keys are loaded in the trip before: they must not replace those that the products behind them still read.
+// CHECK-LABEL: func.func private @ahead(
+// CHECK: scf.for {{.*}} to %arg5 step %c32
+// CHECK-NOT: vector.store
+// CHECK: amx.tile_zero
+// CHECK-COUNT-4: amx.tile_mulf
+tile.kernel @ahead(%k: memref<?x32xbf16>, %v: memref<?x32xbf16>, %q: memref<32x32xbf16>, %o: memref<32x32xf32>, %end: index) {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %zeros = arith.constant dense<0.0> : tensor<32x32xf32>
+  %kView = tile.view %k[:, :] : memref<?x32xbf16> -> !tile.view<?x32xbf16>
+  %vView = tile.view %v[:, :] : memref<?x32xbf16> -> !tile.view<?x32xbf16>
+  %qView = tile.view %q[:, :] : memref<32x32xbf16> -> !tile.view<32x32xbf16>
+  %oView = tile.view %o[:, :] : memref<32x32xf32> -> !tile.view<32x32xf32>
+  %queries = tile.load %qView[%c0, %c0] : !tile.view<32x32xbf16> -> tensor<32x32xbf16>
+  %first = tile.load %kView[%c0, %c0] : !tile.view<?x32xbf16> -> tensor<32x32xbf16>
+  %loop:2 = scf.for %i = %c0 to %end step %c32 iter_args(%acc = %zeros, %keys = %first) -> (tensor<32x32xf32>, tensor<32x32xbf16>) {
+    %s = tile.dot %keys, %queries, %zeros : tensor<32x32xbf16>, tensor<32x32xbf16> -> tensor<32x32xf32>
+    %j = arith.addi %i, %c32 : index
+    %next = tile.load %kView[%j, %c0] : !tile.view<?x32xbf16> -> tensor<32x32xbf16>
+    %w = math.exp2 %s fastmath<afn> : tensor<32x32xf32>
+    %values = tile.load %vView[%i, %c0] : !tile.view<?x32xbf16> -> tensor<32x32xbf16>
+    %rounded = arith.truncf %w : tensor<32x32xf32> to tensor<32x32xbf16>
+    %new = tile.dot %values, %rounded, %acc {transpose_a} : tensor<32x32xbf16>, tensor<32x32xbf16> -> tensor<32x32xf32>
+    scf.yield %new, %next : tensor<32x32xf32>, tensor<32x32xbf16>
+  }
+  tile.store %loop#0, %oView[%c0, %c0] : tensor<32x32xf32>, !tile.view<32x32xf32>
+  tile.return
+}
