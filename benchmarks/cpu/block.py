@@ -83,7 +83,9 @@ def block(dtype, length, start, goal):
 
         folder = BENCH / f"llama-1b-{dtype}"
         write_checkpoint(folder, dtype)
-        module = compile_module(f"block_{dtype}", folder, ["--layer", "0", f"--dtype={dtype}"])
+        # As the model's entry `decode`, a block for one token knows that it has one.
+        tokens = ["--tokens", "1"] if length == 1 else []
+        module = compile_module(f"block_{dtype}_{length}", folder, ["--layer", "0", f"--dtype={dtype}", *tokens])
         tensors = {"hidden_states": x, "start": torch.tensor([start], dtype=torch.int32), "k_cache": caches[0],
                    "v_cache": caches[1], "hidden_states.out": out}
         tensors.update({PREFIX + name: tensor for name, tensor in weights.items()})

@@ -1,5 +1,9 @@
 // RUN: heddle-translate --import-hf %S/../goldens/models/qwen3 --dtype bf16 --logits last | FileCheck %s
 // RUN: heddle-translate --import-hf %S/../goldens/models/qwen3 --layer 1 | FileCheck %s --check-prefix=BLOCK
+// A block for a known number of tokens, as decoding has.
+// RUN: heddle-translate --import-hf %S/../goldens/models/qwen3 --layer 1 --tokens 1 | FileCheck %s --check-prefix=TOKEN
+// TOKEN: func.func @block(%{{.*}}: tensor<?x1x{{[0-9]+}}xf32> {heddle.dims = ["B", "", ""], heddle.name = "hidden_states"}
+// TOKEN: attn.attention {{.*}} : (tensor<?x1x
 
 // Two shards, QK norm, head of its own, bf16 activations over f32 weights.
 

@@ -145,6 +145,9 @@ static cl::opt<bool> verifyEach("verify-each", cl::cat(category),
 // Checkpoint folders.
 static cl::opt<int64_t> layer("layer", cl::init(-1), cl::cat(category), cl::value_desc("N"),
                               cl::desc("Checkpoint: import layer N alone, as the entry 'block'"));
+static cl::opt<int64_t> tokens("tokens", cl::cat(category), cl::value_desc("N"),
+                               cl::desc("With --layer: tokens of a call, such as 1 for decoding "
+                                        "(default: any number)"));
 static cl::opt<heddle::DType>
     dtype("dtype", cl::cat(category), cl::init(heddle::DType::F32),
           cl::desc("Checkpoint: type of hidden states and caches"),
@@ -312,6 +315,8 @@ static int checkOptions(bool isFolder) {
     return usageError("--shared-bytes takes a number of bytes, not " + llvm::Twine(sharedBytes));
   if (layer.getNumOccurrences() && layer < 0)
     return usageError("--layer takes a number from 0, not " + llvm::Twine(layer));
+  if (tokens.getNumOccurrences() && (tokens < 1 || !layer.getNumOccurrences()))
+    return usageError("--tokens takes a number from 1, together with --layer");
   if (!isFolder)
     for (const cl::Option *option :
          std::initializer_list<const cl::Option *>{&layer, &dtype, &logits, &mask, &weights})
@@ -413,6 +418,8 @@ int main(int argc, char **argv) {
   heddle::HuggingFaceImportOptions import;
   if (layer.getNumOccurrences())
     import.layer = layer;
+  if (tokens.getNumOccurrences())
+    import.blockTokens = tokens;
   import.activations = dtype;
   import.logits = logits;
   import.withMask = mask;

@@ -68,6 +68,9 @@ int main(int argc, char **argv) {
                               cl::value_desc("file"), cl::init("-"), cl::cat(category));
   cl::opt<unsigned> layer("layer", cl::desc("Import one layer as the entry 'block'"),
                           cl::value_desc("N"), cl::cat(category));
+  cl::opt<unsigned> tokens("tokens",
+                           cl::desc("With --layer: tokens of a call (default: any number)"),
+                           cl::value_desc("N"), cl::cat(category));
   cl::opt<DType> dtype("dtype", cl::desc("Type of activations and caches (default f32)"),
                        cl::init(DType::F32), cl::cat(category),
                        cl::values(clEnumValN(DType::F32, "f32", ""),
@@ -144,6 +147,13 @@ int main(int argc, char **argv) {
   options.withMask = mask;
   if (layer.getNumOccurrences())
     options.layer = layer;
+  if (tokens.getNumOccurrences()) {
+    if (tokens == 0 || !options.layer) {
+      llvm::errs() << "heddle-translate: --tokens takes a number from 1, together with --layer\n";
+      return 2;
+    }
+    options.blockTokens = tokens;
+  }
   mlir::OwningOpRef<mlir::ModuleOp> module = importHuggingFace(&context, input, options);
   if (!module)
     return 1;

@@ -29,6 +29,10 @@ struct DecoderBuildOptions {
   /// its output projection, as a result named "attn".
   std::string blockName = "block";
   bool withAttentionResult = false;
+
+  /// Tokens of a call of a single block, >= 1; dynamic for any number. A call of a few, as in decoding,
+  /// is faster if the number is known.
+  int64_t blockTokens = mlir::ShapedType::kDynamic;
 };
 
 /// Loads the dialects that the builders use.
@@ -51,7 +55,7 @@ mlir::OwningOpRef<mlir::ModuleOp> buildDecoderModule(mlir::Location loc,
                                                      const DecoderBuildOptions &options);
 
 /// Builds a module with the one entry
-///   block(hidden_states [B,L,D], start [B] i32, k_cache, v_cache, weights)
+///   block(hidden_states [B,L or blockTokens,D], start [B] i32, k_cache, v_cache, weights)
 ///     -> hidden_states.out, k_cache, v_cache [, attn]
 /// of one layer; `weights` come from matchBlockWeights.
 mlir::OwningOpRef<mlir::ModuleOp> buildBlockModule(mlir::Location loc, const DecoderConfig &config,

@@ -173,11 +173,13 @@ void ModuleBuilder::addWeights(EntryBuilder &entry) {
                     weight.parts.pattern);
 }
 
+/// The name of a dimension of so many tokens.
+static StringRef seqName(int64_t seq) { return ShapedType::isDynamic(seq) ? "L" : ""; }
+
 void ModuleBuilder::addDecoderEntry(StringRef symbol, int64_t seq) {
   EntryBuilder entry(builder, loc);
-  StringRef seqName = ShapedType::isDynamic(seq) ? "L" : "";
   entry.addArgument("tokens", tensor({kDynamic, seq}, builder.getI64Type()), EntryRole::Input,
-                    {"B", seqName});
+                    {"B", seqName(seq)});
   addStart(entry);
   for (int64_t layer = 0; layer < config.numLayers; ++layer)
     addCaches(entry, layer, "." + Twine(layer));
@@ -231,9 +233,9 @@ void ModuleBuilder::addDecoderEntry(StringRef symbol, int64_t seq) {
 
 void ModuleBuilder::addBlockEntry(int64_t layer) {
   EntryBuilder entry(builder, loc);
-  entry.addArgument("hidden_states",
-                    tensor({kDynamic, kDynamic, config.hiddenSize}, activationType),
-                    EntryRole::Input, {"B", "L", ""});
+  int64_t seq = options.blockTokens;
+  entry.addArgument("hidden_states", tensor({kDynamic, seq, config.hiddenSize}, activationType),
+                    EntryRole::Input, {"B", seqName(seq), ""});
   addStart(entry);
   addCaches(entry, layer, "");
   addWeights(entry);
