@@ -185,7 +185,7 @@ tile.kernel @in_flight(%k: memref<?x64xf16>) config <block = [64, 64], warps = 4
 tile.kernel @other_control_flow(%n: index) config <block = [64, 64], warps = 4> {
   %t = arith.constant dense<1.0> : tensor<64x64xf16>
   %X = tile_nv.alloc offset 0 : !tile
-  // expected-error @below {{'scf.execute_region' op uses shared memory in its regions; expected scf.for, scf.if or tile.if_any}}
+  // expected-error @below {{'scf.execute_region' op uses shared memory in its regions; expected scf.for or scf.if}}
   scf.execute_region {
     tile_nv.store %t, %X : tensor<64x64xf16>, !tile
     scf.yield
