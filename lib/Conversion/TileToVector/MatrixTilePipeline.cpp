@@ -45,6 +45,8 @@ private:
   void emitPanel(Value panel, int64_t panels);
   void computeColumn(Operation *op);
   void computeRows(Value tile, MutableArrayRef<tile::ReduceOp> reductions, bool isStored);
+  SmallVector<Value> neutrals(MutableArrayRef<tile::ReduceOp> reductions);
+  void storeReduced(MutableArrayRef<tile::ReduceOp> reductions, ValueRange values);
   void computeWeights(Value firstPair, Value endPair);
   void startSums();
   bool fetches(Value tile);
@@ -271,6 +273,22 @@ void ChainPipeline::computeColumn(Operation *op) {
   }
 }
 
+/// Where reductions of the panel begin: the vectors of each, one after the other.
+SmallVector<Value> ChainPipeline::neutrals(MutableArrayRef<tile::ReduceOp> reductions) {
+  SmallVector<Value> values;
+  for (tile::ReduceOp reduce : reductions)
+    values.append(vectors(), t.neutral(reduce.getKind(), t.vectorOf(b.getF32Type())));
+  return values;
+}
+
+/// Stores such vectors to the panel's columns of the reductions' buffers.
+void ChainPipeline::storeReduced(MutableArrayRef<tile::ReduceOp> reductions, ValueRange values) {
+  for (auto [r, reduce] : llvm::enumerate(reductions))
+    for (int64_t v = 0; v < vectors(); ++v)
+      vector::StoreOp::create(b, values[r * vectors() + v], t.buffers.lookup(reduce.getResult()),
+                              ValueRange{math.constant(0), pointColumn(v)});
+}
+
 /// Computes a tile of the panel and reductions of it, four rows at a time, which are reduced among each other first.
 void ChainPipeline::computeRows(Value tile, MutableArrayRef<tile::ReduceOp> reductions,
                                 bool isStored) {
@@ -287,9 +305,7 @@ void ChainPipeline::computeRows(Value tile, MutableArrayRef<tile::ReduceOp> redu
                     lastRead(first, first.getParentBlock()) == tile.getDefiningOp();
     buffer = replaces ? scores : t.temporary({rows, panelColumns}, b.getF32Type());
   }
-  SmallVector<Value> inits;
-  for (tile::ReduceOp reduce : reductions)
-    inits.append(vectors(), t.neutral(reduce.getKind(), t.vectorOf(b.getF32Type())));
+  SmallVector<Value> inits = neutrals(reductions);
   auto loop = scf::ForOp::create(b, math.constant(0), math.constant(rows),
                                  math.constant(rowsAtOnce), inits);
   {
@@ -319,11 +335,7 @@ void ChainPipeline::computeRows(Value tile, MutableArrayRef<tile::ReduceOp> redu
     if (!inits.empty())
       scf::YieldOp::create(b, next);
   }
-  for (auto [r, reduce] : llvm::enumerate(reductions))
-    for (int64_t v = 0; v < vectors(); ++v)
-      vector::StoreOp::create(b, loop.getResult(r * vectors() + v),
-                              t.buffers.lookup(reduce.getResult()),
-                              ValueRange{math.constant(0), pointColumn(v)});
+  storeReduced(reductions, loop.getResults());
   if (isStored) {
     if (buffer == scores)
       panelTiles.erase(chain.first.getResult());
@@ -332,13 +344,7 @@ void ChainPipeline::computeRows(Value tile, MutableArrayRef<tile::ReduceOp> redu
 }
 
 /// The sums of weights begin anew with each panel.
-void ChainPipeline::startSums() {
-  for (tile::ReduceOp reduce : weightSums)
-    for (int64_t v = 0; v < vectors(); ++v)
-      vector::StoreOp::create(b, t.neutral(reduce.getKind(), t.vectorOf(b.getF32Type())),
-                              t.buffers.lookup(reduce.getResult()),
-                              ValueRange{math.constant(0), pointColumn(v)});
-}
+void ChainPipeline::startSums() { storeReduced(weightSums, neutrals(weightSums)); }
 
 /// Weights of some pairs of rows, rounded and interleaved, and their sums.
 void ChainPipeline::computeWeights(Value firstPair, Value endPair) {
@@ -369,11 +375,7 @@ void ChainPipeline::computeWeights(Value firstPair, Value endPair) {
     if (!next.empty())
       scf::YieldOp::create(b, next);
   }
-  for (auto [r, reduce] : llvm::enumerate(weightSums))
-    for (int64_t v = 0; v < vectors(); ++v)
-      vector::StoreOp::create(b, loop.getResult(r * vectors() + v),
-                              t.buffers.lookup(reduce.getResult()),
-                              ValueRange{math.constant(0), pointColumn(v)});
+  storeReduced(weightSums, loop.getResults());
 }
 
 /// Of the rows that the next trip loads, the part that falls to one of the pairs of all panels.
