@@ -25,7 +25,17 @@ static Value carriedInPlaceOf(Value result) {
   return nullptr;
 }
 
-/// Whether one of `op`'s operands, or of what is inside of it, has a buffer that something else reads from `first` on.
+/// Whether one of `op`'s operands, or of what is inside of it, is such a value.
+static bool anyOperand(Operation *op, function_ref<bool(Value)> matches) {
+  return op
+      ->walk([&](Operation *inner) {
+        return llvm::any_of(inner->getOperands(), matches) ? WalkResult::interrupt()
+                                                           : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// Whether `op` reads a tile that has a buffer that something else reads from `first` on.
 bool TileLowering::sharesTiles(Operation *op, Operation *first) {
   auto isReadBehind = [&](Value tile) {
     return buffers.contains(tile) && llvm::any_of(tile.getUsers(), [&](Operation *user) {
@@ -33,12 +43,7 @@ bool TileLowering::sharesTiles(Operation *op, Operation *first) {
              return ancestor && ancestor != op && !ancestor->isBeforeInBlock(first);
            });
   };
-  return op
-      ->walk([&](Operation *inner) {
-        return llvm::any_of(inner->getOperands(), isReadBehind) ? WalkResult::interrupt()
-                                                                : WalkResult::advance();
-      })
-      .wasInterrupted();
+  return anyOperand(op, isReadBehind);
 }
 
 /// Whether what `chain` computes ahead of its place in the block, or late, would change what the rest reads.
@@ -48,18 +53,13 @@ bool TileLowering::dependsOnOrder(const ColumnChain &chain) {
     if (!llvm::all_of(op->getResults(), [](Value result) { return !carriedInPlaceOf(result); }) ||
         sharesTiles(op, chain.first))
       return true;
-  llvm::SmallPtrSet<Operation *, 8> needsSums;
   for (Operation *op : chain.between) {
     Value result = op->getResult(0);
-    auto reduce = dyn_cast<tile::ReduceOp>(op);
-    bool addsWeights = reduce && reduce.getInput() == chain.weights;
-    if (addsWeights || llvm::any_of(op->getOperands(), [&](Value operand) {
-          return needsSums.contains(operand.getDefiningOp());
-        })) {
+    if (chain.needsSums.contains(op)) {
       // Behind the weights only columns are computed.
-      if (!addsWeights && !isVirtual(result) && (reduce || tileType(result).getRank() == 2))
+      if (!chain.addsWeights(op) && !isVirtual(result) &&
+          (isa<tile::ReduceOp>(op) || tileType(result).getRank() == 2))
         return true;
-      needsSums.insert(op);
       continue;
     }
     // Columns are written in front of the weights.
@@ -84,15 +84,12 @@ std::optional<TileLowering::ColumnChain> TileLowering::columnChainFrom(tile::Dot
     return std::nullopt;
   RankedTensorType scores = first.getType();
   int64_t columns = scores.getDimSize(1);
-  ColumnChain chain{first, {}, {}, {}, {}};
+  ColumnChain chain{first, {}, {}, {}, {}, {}};
   llvm::SetVector<Value> inside;
   inside.insert(first.getResult());
   auto isInside = [&](Value value) { return inside.contains(value); };
   for (Operation *op = first->getNextNode(); op && !chain.last; op = op->getNextNode()) {
-    bool depends = op->walk([&](Operation *inner) {
-                       return llvm::any_of(inner->getOperands(), isInside) ? WalkResult::interrupt()
-                                                                           : WalkResult::advance();
-                     }).wasInterrupted();
+    bool depends = anyOperand(op, isInside);
     if (!depends) {
       if (!isMemoryEffectFree(op) && !isa<tile::LoadOp, memref::LoadOp>(op))
         return std::nullopt;
@@ -117,7 +114,14 @@ std::optional<TileLowering::ColumnChain> TileLowering::columnChainFrom(tile::Dot
     chain.between.push_back(op);
     inside.insert(op->getResult(0));
   }
-  if (!chain.last || dependsOnOrder(chain))
+  if (!chain.last)
+    return std::nullopt;
+  for (Operation *op : chain.between)
+    if (chain.addsWeights(op) || llvm::any_of(op->getOperands(), [&](Value operand) {
+          return chain.needsSums.contains(operand.getDefiningOp());
+        }))
+      chain.needsSums.insert(op);
+  if (dependsOnOrder(chain))
     return std::nullopt;
   // Tiles of panels have no buffer that others could read, and weights are computed once.
   for (Value tile : inside)

@@ -117,27 +117,21 @@ void ChainPipeline::place() {
   sums = t.bindSums(chain.last);
   scores = t.temporary({2 * rows, panelColumns}, b.getF32Type());
   weights = t.temporary({rows, panelColumns}, b.getI32Type());
-  llvm::SmallPtrSet<Operation *, 8> needsSums;
   for (Operation *op : chain.between) {
     auto reduce = dyn_cast<tile::ReduceOp>(op);
-    bool addsWeights = reduce && reduce.getInput() == chain.weights;
-    bool isAfter = addsWeights || llvm::any_of(op->getOperands(), [&](Value operand) {
-                     return needsSums.contains(operand.getDefiningOp());
-                   });
-    if (isAfter)
-      needsSums.insert(op);
+    bool addsWeights = chain.addsWeights(op);
     Value result = op->getResult(0);
     if (tileType(result).getRank() == 1 && (reduce || !isVirtual(result)))
       t.bind(result);
     if (addsWeights)
       weightSums.push_back(reduce);
     else if (!isVirtual(result) && result != chain.weights)
-      (isAfter ? after : before).push_back(op);
+      (chain.needsSums.contains(op) ? after : before).push_back(op);
   }
   for (Value factor : {chain.first.getA(), chain.last.getA()})
     if (fetches(factor))
       nextLoads.push_back(factor.getDefiningOp<tile::LoadOp>());
-  isAccLate = needsSums.contains(chain.last.getAcc().getDefiningOp());
+  isAccLate = chain.needsSums.contains(chain.last.getAcc().getDefiningOp());
 }
 
 void ChainPipeline::emit() {

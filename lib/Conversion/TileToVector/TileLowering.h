@@ -206,6 +206,13 @@ private:
     llvm::SmallVector<mlir::Operation *> between,
         others;          ///< on the way; what does not depend on `first`
     mlir::Value weights; ///< the tile of f32 that `last` multiplies, rounded
+    llvm::SmallPtrSet<mlir::Operation *, 8>
+        needsSums; ///< of those between: sums of weights, and what is computed of them
+
+    bool addsWeights(mlir::Operation *op) const {
+      auto reduce = llvm::dyn_cast<tile::ReduceOp>(op);
+      return reduce && reduce.getInput() == weights;
+    }
   };
   bool sharesTiles(mlir::Operation *op, mlir::Operation *first);
   bool dependsOnOrder(const ColumnChain &chain);
