@@ -11,6 +11,9 @@
 // 3. The largest ones that are equal to another become calls. Values from outside become arguments, one for all places where all
 //    of the loops use one value each; constants that are the same for all stay inside.
 //
+// AMX's matrix tiles lose their configuration in a call. So a task that has some calls functions for loops without tiles only, where no
+// tile is alive, and once for an item at most.
+//
 //===----------------------------------------------------------------------===//
 
 #include "heddle/Transforms/Passes.h"
@@ -134,6 +137,27 @@ bool areEqual(Candidate &a, Candidate &b, SmallVector<Type> &types) {
   return true;
 }
 
+bool hasMatrixTiles(Operation *around) {
+  return around
+      ->walk([](Operation *op) {
+        return isa<amx::AMXDialect>(op->getDialect()) ? WalkResult::interrupt()
+                                                      : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// Whether a function with matrix tiles may call one instead of the loop: it is in no loop but that over the task's items, and no tile
+/// is a value there.
+bool canBeCalledBesideTiles(scf::ForOp loop) {
+  auto items = loop->getParentOfType<scf::ForOp>();
+  if (hasMatrixTiles(loop) || (items && items->getParentOfType<LoopLikeOpInterface>()))
+    return false;
+  auto isTile = [](Value value) { return isa<amx::TileType>(value.getType()); };
+  return llvm::none_of(loop->getBlock()->getArguments(), isTile) &&
+         llvm::none_of(*loop->getBlock(),
+                       [&](Operation &op) { return llvm::any_of(op.getResults(), isTile); });
+}
+
 class TaskLoops {
 public:
   TaskLoops(LLVM::LLVMFuncOp task, SymbolTable &symbols, size_t leastOps)
@@ -147,15 +171,19 @@ public:
 private:
   void collect() {
     candidates.clear();
-    for (Operation *function : functions)
+    for (Operation *function : functions) {
+      bool hasTiles = hasMatrixTiles(function);
       function->walk<WalkOrder::PreOrder>([&](scf::ForOp loop) {
         if (loop.getNumResults() > maxResults || !llvm::all_of(loop.getResultTypes(), canCross))
+          return;
+        if (hasTiles && !canBeCalledBesideTiles(loop))
           return;
         Candidate candidate(loop);
         auto canBeArgument = [](OpOperand *operand) { return canCross(operand->get().getType()); };
         if (candidate.ops.size() >= leastOps && llvm::all_of(candidate.outside, canBeArgument))
           candidates.push_back(std::move(candidate));
       });
+    }
   }
 
   /// Groups of equal loops are told apart by their first ones; a loop is never equal to one around it.
@@ -260,23 +288,13 @@ private:
   std::vector<Candidate> candidates;
 };
 
-/// Each function that has some configures them, and again after a call.
-bool hasMatrixTiles(LLVM::LLVMFuncOp task) {
-  return task
-      ->walk([](Operation *op) {
-        return isa<amx::AMXDialect>(op->getDialect()) ? WalkResult::interrupt()
-                                                      : WalkResult::advance();
-      })
-      .wasInterrupted();
-}
-
 struct ShareLoopsPass : impl::ShareLoopsPassBase<ShareLoopsPass> {
   using ShareLoopsPassBase::ShareLoopsPassBase;
 
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
     for (auto task : llvm::to_vector(getOperation().getOps<LLVM::LLVMFuncOp>()))
-      if (!task.isExternal() && !hasMatrixTiles(task))
+      if (!task.isExternal())
         TaskLoops(task, symbols, leastOps).share();
   }
 };

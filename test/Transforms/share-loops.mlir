@@ -141,21 +141,83 @@ llvm.func @different(%data: !llvm.ptr) {
 
 // -----
 
-// Matrix tiles lose their configuration in a call.
+// Matrix tiles lose their configuration in a call: loops that have some stay, and so do those that run more often than the loop over the
+// task's items.
 // CHECK-LABEL: llvm.func @tiles
+// CHECK: scf.for
+// CHECK: func.call @tiles_loop_0
+// CHECK: func.call @tiles_loop_0
+// CHECK: scf.for
+// CHECK: amx.tile_zero
+// CHECK: scf.for
+// CHECK: memref.load
+// CHECK: scf.for
+// CHECK: memref.load
+// CHECK: scf.for
+// CHECK: amx.tile_zero
+// CHECK-NOT: call
+// CHECK: llvm.return
+// CHECK: func.func private @tiles_loop_0
 // CHECK-NOT: func.func
 llvm.func @tiles(%data: !llvm.ptr) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c4 = arith.constant 4 : index
   %a = memref.alloca() : memref<16x16xf32>
-  scf.for %i = %c0 to %c4 step %c1 {
-    %zero = amx.tile_zero : !amx.tile<16x16xf32>
-    amx.tile_store %a[%c0, %c0], %zero : memref<16x16xf32>, !amx.tile<16x16xf32>
+  scf.for %item = %c0 to %c4 step %c1 {
+    scf.for %i = %c0 to %c4 step %c1 {
+      %x = memref.load %a[%i, %c0] : memref<16x16xf32>
+      %y = arith.addf %x, %x : f32
+      memref.store %y, %a[%i, %c0] : memref<16x16xf32>
+    }
+    scf.for %i = %c1 to %c4 step %c1 {
+      %x = memref.load %a[%i, %c0] : memref<16x16xf32>
+      %y = arith.addf %x, %x : f32
+      memref.store %y, %a[%i, %c0] : memref<16x16xf32>
+    }
+    scf.for %k = %c0 to %c4 step %c1 {
+      %zero = amx.tile_zero : !amx.tile<16x16xf32>
+      amx.tile_store %a[%c0, %c0], %zero : memref<16x16xf32>, !amx.tile<16x16xf32>
+      scf.for %i = %c0 to %c4 step %c1 {
+        %x = memref.load %a[%i, %c0] : memref<16x16xf32>
+        %y = arith.mulf %x, %x : f32
+        memref.store %y, %a[%i, %c0] : memref<16x16xf32>
+      }
+      scf.for %i = %c1 to %c4 step %c1 {
+        %x = memref.load %a[%i, %c0] : memref<16x16xf32>
+        %y = arith.mulf %x, %x : f32
+        memref.store %y, %a[%i, %c0] : memref<16x16xf32>
+      }
+    }
+    scf.for %k = %c0 to %c4 step %c1 {
+      %zero = amx.tile_zero : !amx.tile<16x16xf32>
+      amx.tile_store %a[%c0, %c0], %zero : memref<16x16xf32>, !amx.tile<16x16xf32>
+    }
   }
+  llvm.return
+}
+
+// -----
+
+// A tile that is alive.
+// CHECK-LABEL: llvm.func @alive
+// CHECK-NOT: func.func
+llvm.func @alive(%data: !llvm.ptr) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %a = memref.alloca() : memref<16x16xf32>
+  %zero = amx.tile_zero : !amx.tile<16x16xf32>
   scf.for %i = %c0 to %c4 step %c1 {
-    %zero = amx.tile_zero : !amx.tile<16x16xf32>
-    amx.tile_store %a[%c0, %c0], %zero : memref<16x16xf32>, !amx.tile<16x16xf32>
+    %x = memref.load %a[%i, %c0] : memref<16x16xf32>
+    %y = arith.addf %x, %x : f32
+    memref.store %y, %a[%i, %c0] : memref<16x16xf32>
   }
+  scf.for %i = %c1 to %c4 step %c1 {
+    %x = memref.load %a[%i, %c0] : memref<16x16xf32>
+    %y = arith.addf %x, %x : f32
+    memref.store %y, %a[%i, %c0] : memref<16x16xf32>
+  }
+  amx.tile_store %a[%c0, %c0], %zero : memref<16x16xf32>, !amx.tile<16x16xf32>
   llvm.return
 }

@@ -221,8 +221,8 @@ def ShareLoopsPass : Pass<"share-loops", "mlir::ModuleOp"> {
   let description = [{
     Input: outlined tasks, `llvm.func` with structured loops.
     Output: `scf.for` ops with at most four results that are equal, but for the values that they take from outside and for sizes of
-    memrefs with equal strides, are calls of one `func.func @<task>_loop_<n>`. The largest are taken first. Tasks with AMX's matrix tiles
-    stay whole, since a call costs these their configuration.
+    memrefs with equal strides, are calls of one `func.func @<task>_loop_<n>`. The largest are taken first. Since a call costs AMX's
+    matrix tiles their configuration, tasks with some share only loops that have none, run once for an item, and no tile lives across.
   }];
   let options = [
     Option<"leastOps", "least-ops", "unsigned", "32", "operations of the smallest loop that becomes a function">,
