@@ -10,7 +10,8 @@
 //   acc_i = acc_i / sqrt(q / D + eps)
 //   outputs = f(acc_0, acc_1, ...)                 bias, rotation, activation, residual, append: TileEvaluator
 //
-// Segments whose sums differ in the weights alone share the code up to the outputs.
+// Segments whose sums differ in the weights alone share the code of these, and neighbours whose outputs are equal functions of them, such
+// as rotated queries and keys, all but the stores.
 //
 // The factor of a row in a norm is taken out of the sum like this, so that x is read once. Then x w is rounded to the type of the
 // factors before it is scaled, which is as exact as the rounding of the norm itself where exponents have 8 bits. f16 could overflow or
@@ -24,6 +25,7 @@
 #include "TileEvaluator.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -60,10 +62,14 @@ private:
 
   void noteProducts();
   bool haveEqualSums() const;
+  bool haveEqualOutputs(unsigned a, unsigned b) const;
+  bool areEqualBlocks(unsigned a, unsigned b, Value ofA, Value ofB) const;
   Index selectWeights(Index column);
-  void forSegments(unsigned first, Index column, function_ref<void(unsigned, Index)> emitSegment);
+  void forParts(ArrayRef<int64_t> blocks, Index column,
+                function_ref<void(unsigned, Index)> emitPart);
   SmallVector<Tile> sums(unsigned segment, Index column);
-  void finish(unsigned segment, ArrayRef<Tile> sums, Index column);
+  void finishShared(ArrayRef<Tile> sums, Index column, Index inSegment);
+  void finish(unsigned segment, unsigned count, ArrayRef<Tile> sums, Index column, Index inSegment);
   SmallVector<Value> walk(TileEvaluator &blocks, unsigned segment, ValueRange inits,
                           function_ref<SmallVector<Value>(Index, ValueRange)> body);
   Tile factorOfRows(Tile squares);
@@ -72,7 +78,8 @@ private:
   tile::DotPrecision precisionOf(const WeightProduct &product) const;
   void noteWeights(const WeightProduct &product, unsigned segment);
   Tile weightTile(unsigned segment, unsigned product, Index column, Index k);
-  void storeOutputs(TileEvaluator &blocks, unsigned segment, Index column);
+  Placement placeOf(unsigned segment, Value rows, Index column) const;
+  void storeOutput(unsigned segment, unsigned output, Part block, Index column, BlockShape shape);
 
   /// The program's rows, then `last`.
   Placement place(ArrayRef<Place> last) const {
@@ -128,12 +135,15 @@ void ProjectionKernel::run(ArrayRef<Value> inits) {
               ? emit.dim(kernel.input(product.rhs()), product.isTransposed ? 1 : 0)
               : emit.index(product.depth());
   if (haveEqualSums()) {
-    SmallVector<Tile> shared = sums(0, selectWeights(program[1]));
-    forSegments(0, program[1],
-                [&](unsigned segment, Index column) { finish(segment, shared, column); });
+    Index inSegment = selectWeights(program[1]);
+    finishShared(sums(0, inSegment), program[1], inSegment);
   } else {
-    forSegments(0, program[1], [&](unsigned segment, Index column) {
-      finish(segment, sums(segment, column), column);
+    SmallVector<int64_t> blocks(forms.size(), 0);
+    if (forms.size() > 1)
+      for (unsigned segment = 0; segment < forms.size(); ++segment)
+        blocks[segment] = columnBlocks(segment);
+    forParts(blocks, program[1], [&](unsigned segment, Index column) {
+      finish(segment, 1, sums(segment, column), column, column);
     });
   }
   noteProducts();
@@ -151,19 +161,20 @@ void ProjectionKernel::noteProducts() {
     }
 }
 
-/// Calls `emitSegment` with each segment in a branch of its own, and with the program's block of its columns:
-/// if column < blocks of the first segment: it; else the others, with what is left of column.
-void ProjectionKernel::forSegments(unsigned first, Index column,
-                                   function_ref<void(unsigned, Index)> emitSegment) {
-  if (first + 1 == forms.size())
-    return emitSegment(first, column);
-  Index blocks = emit.index(columnBlocks(first));
-  auto branch = scf::IfOp::create(emit, less(column, blocks), /*withElseRegion=*/true);
+/// Calls `emitPart` with each part in a branch of its own, and with the program's block of its columns:
+/// if column < blocks of the first part: it; else the others, with what is left of column.
+void ProjectionKernel::forParts(ArrayRef<int64_t> blocks, Index column,
+                                function_ref<void(unsigned, Index)> emitPart) {
   OpBuilder::InsertionGuard guard(emit);
-  emit.setInsertionPointToStart(branch.thenBlock());
-  emitSegment(first, column);
-  emit.setInsertionPointToStart(branch.elseBlock());
-  forSegments(first + 1, column - blocks, emitSegment);
+  for (unsigned part = 0; part + 1 < blocks.size(); ++part) {
+    Index count = emit.index(blocks[part]);
+    auto branch = scf::IfOp::create(emit, less(column, count), /*withElseRegion=*/true);
+    emit.setInsertionPointToStart(branch.thenBlock());
+    emitPart(part, column);
+    emit.setInsertionPointToStart(branch.elseBlock());
+    column = column - count;
+  }
+  emitPart(blocks.size() - 1, column);
 }
 
 /// Whether the sums of all segments are one loop in which only the weights differ, such as those of queries, keys and values. It is
@@ -185,6 +196,37 @@ bool ProjectionKernel::haveEqualSums() const {
         return false;
   }
   return plan.segments.size() > 1;
+}
+
+/// Whether blocks of two segments' outputs are computed alike, but for the products and the tensors that they are stored to.
+bool ProjectionKernel::haveEqualOutputs(unsigned a, unsigned b) const {
+  ArrayRef<Value> ofA = plan.segments[a].outputs, ofB = plan.segments[b].outputs;
+  return ofA.size() == ofB.size() && llvm::all_of(llvm::zip(ofA, ofB), [&](auto outputs) {
+           auto [x, y] = outputs;
+           return areEqualBlocks(a, b, appendedRows(x), appendedRows(y));
+         });
+}
+
+bool ProjectionKernel::areEqualBlocks(unsigned a, unsigned b, Value ofA, Value ofB) const {
+  if (ofA == ofB)
+    return true;
+  for (auto [x, y] : llvm::zip_equal(plan.segments[a].products, plan.segments[b].products))
+    if (x.result() == ofA || y.result() == ofB)
+      return x.result() == ofA && y.result() == ofB &&
+             getElementTypeOrSelf(ofA) == getElementTypeOrSelf(ofB);
+  Operation *opA = ofA.getDefiningOp(), *opB = ofB.getDefiningOp();
+  if (!group.contains(opA) || !group.contains(opB) || opA->getName() != opB->getName() ||
+      getElementTypeOrSelf(ofA) != getElementTypeOrSelf(ofB) || opA->getNumRegions() != 0)
+    return false;
+  // Heads have one number of columns in all segments, and may be fewer.
+  if (auto expand = dyn_cast<tensor::ExpandShapeOp>(opA))
+    return areEqualBlocks(a, b, expand.getSrc(), cast<tensor::ExpandShapeOp>(opB).getSrc());
+  return opA->getAttrDictionary() == opB->getAttrDictionary() &&
+         opA->getNumOperands() == opB->getNumOperands() &&
+         llvm::all_of(llvm::zip(opA->getOperands(), opB->getOperands()), [&](auto operands) {
+           auto [x, y] = operands;
+           return areEqualBlocks(a, b, x, y);
+         });
 }
 
 /// Fills `selectedWeights` with those of the program's segment, and returns its block of columns there.
@@ -339,42 +381,70 @@ SmallVector<Tile> ProjectionKernel::sums(unsigned number, Index column) {
   return sums;
 }
 
-/// Computes a segment's outputs from its sums.
-void ProjectionKernel::finish(unsigned number, ArrayRef<Tile> sums, Index column) {
-  const ProjectionSegment &segment = plan.segments[number];
-  const ProjectionForm &form = forms[number];
+/// Neighbours with equal outputs are finished together.
+void ProjectionKernel::finishShared(ArrayRef<Tile> sums, Index column, Index inSegment) {
+  SmallVector<unsigned> firsts{0};
+  for (unsigned segment = 1; segment < forms.size(); ++segment)
+    if (!haveEqualOutputs(firsts.back(), segment))
+      firsts.push_back(segment);
+  firsts.push_back(forms.size());
+  SmallVector<int64_t> blocks;
+  for (unsigned run = 0; run + 1 < firsts.size(); ++run) {
+    blocks.push_back(0);
+    for (unsigned segment = firsts[run]; segment < firsts[run + 1]; ++segment)
+      blocks.back() += columnBlocks(segment);
+  }
+  forParts(blocks, column, [&](unsigned run, Index column) {
+    unsigned count = firsts[run + 1] - firsts[run];
+    finish(firsts[run], count, sums, column, count > 1 ? inSegment : column);
+  });
+}
+
+/// Computes and stores the outputs of `count` segments with equal ones from their sums. The program's block of columns is `column` of all
+/// these segments and `inSegment` of the one that it belongs to.
+void ProjectionKernel::finish(unsigned first, unsigned count, ArrayRef<Tile> sums, Index column,
+                              Index inSegment) {
+  const ProjectionSegment &segment = plan.segments[first];
+  const ProjectionForm &form = forms[first];
   TileEvaluator epilogue(kernel, group, {rows, form.columns});
   epilogue.hasAlignedColumns = !segment.headDim || segment.headDim == form.columns;
   for (auto [product, sum] : llvm::zip_equal(segment.products, sums)) {
     Type element = getElementTypeOrSelf(product.result().getType());
     epilogue.bind(product.result(), {sum.to(element), true, true});
   }
-  storeOutputs(epilogue, number, column);
+  SmallVector<int64_t> blocks(count, 0);
+  if (count > 1)
+    for (unsigned part = 0; part < count; ++part)
+      blocks[part] = columnBlocks(first + part);
+  for (unsigned output = 0; output < segment.outputs.size(); ++output) {
+    Value rowsOf = appendedRows(segment.outputs[output]);
+    Part block = epilogue.evaluate(rowsOf, placeOf(first, rowsOf, inSegment));
+    forParts(blocks, column, [&](unsigned part, Index column) {
+      storeOutput(first + part, output, block, column, epilogue.shape);
+    });
+  }
 }
 
-void ProjectionKernel::storeOutputs(TileEvaluator &blocks, unsigned number, Index column) {
-  const ProjectionSegment &segment = plan.segments[number];
-  int64_t leading = lhsType.getRank() - 1;
-  Index zero = emit.index(0);
-  Index first = column * (segment.headDim ? segment.headDim : forms[number].columns);
-  for (Value output : segment.outputs) {
-    auto [init, memref] = outputs.lookup(output);
-    Value rowsOf = output;
-    auto append = output.getDefiningOp<attn::KvAppendOp>();
-    if (append)
-      rowsOf = output == append.getUpdatedKeyCache() ? append.getKey() : append.getValue();
-    bool hasHeads = cast<RankedTensorType>(rowsOf.getType()).getRank() == leading + 2;
-    Placement at = hasHeads ? place({{PlaceKind::Fixed, column}, {PlaceKind::Column, zero}})
-                            : place({{PlaceKind::Column, first, columnLoop(number)}});
-    if (append) {
-      CacheRows(kernel, append, plan.anchor, plan.rowDim)
-          .store(blocks.evaluate(rowsOf, at), memref, cast<RankedTensorType>(output.getType()), at,
-                 blocks.shape);
-      continue;
-    }
-    kernel.noteLoops(init, at);
-    blocks.store(output, memref, at);
-  }
+/// Where the block of an output's rows lies, or of those that an append writes.
+Placement ProjectionKernel::placeOf(unsigned number, Value rows, Index column) const {
+  int64_t headDim = plan.segments[number].headDim;
+  if (cast<RankedTensorType>(rows.getType()).getRank() == lhsType.getRank() + 1)
+    return place({{PlaceKind::Fixed, column}, {PlaceKind::Column, emit.index(0)}});
+  return place({{PlaceKind::Column, column * (headDim ? headDim : forms[number].columns),
+                 columnLoop(number)}});
+}
+
+void ProjectionKernel::storeOutput(unsigned number, unsigned index, Part block, Index column,
+                                   BlockShape shape) {
+  Value output = plan.segments[number].outputs[index];
+  auto [init, memref] = outputs.lookup(output);
+  auto type = cast<RankedTensorType>(output.getType());
+  Placement at = placeOf(number, appendedRows(output), column);
+  if (auto append = output.getDefiningOp<attn::KvAppendOp>())
+    return CacheRows(kernel, append, plan.anchor, plan.rowDim)
+        .store(block, memref, type, at, shape);
+  kernel.noteLoops(init, at);
+  storeBlock(emit, block, memref, type, at, shape);
 }
 
 /// The block of the segment with the most columns, which most programs compute.

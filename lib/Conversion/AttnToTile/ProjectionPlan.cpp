@@ -24,6 +24,13 @@ int64_t chooseRowDim(RankedTensorType type) {
   return type.getDimSize(dim) == 1 ? type.getRank() - 2 : dim;
 }
 
+Value appendedRows(Value output) {
+  auto append = output.getDefiningOp<attn::KvAppendOp>();
+  if (!append)
+    return output;
+  return output == append.getUpdatedKeyCache() ? append.getKey() : append.getValue();
+}
+
 PlaceKinds rowPlaces(int64_t leading, int64_t rowDim, ArrayRef<PlaceKind> last) {
   PlaceKinds kinds(leading, PlaceKind::Fixed);
   kinds[rowDim] = PlaceKind::Row;
@@ -52,14 +59,6 @@ void collectOrigin(const KernelGroup &group, Value value, Origin &origin,
     origin.headDims.insert(expand.getResultType().getShape().back());
   for (Value operand : op->getOperands())
     collectOrigin(group, operand, origin, seen);
-}
-
-/// The rows that an append writes for one of its results.
-Value appendedRows(Value output) {
-  auto append = output.getDefiningOp<attn::KvAppendOp>();
-  if (!append)
-    return output;
-  return output == append.getUpdatedKeyCache() ? append.getKey() : append.getValue();
 }
 
 /// A tensor from outside that a value is computed from elementwise.

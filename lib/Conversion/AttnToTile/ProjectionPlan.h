@@ -50,6 +50,9 @@ int64_t chooseRowDim(mlir::RankedTensorType type);
 /// Wider heads have no kernel.
 constexpr int64_t largestProjectedHead = 512;
 
+/// The rows that an append writes for one of its results; any other value itself.
+mlir::Value appendedRows(mlir::Value output);
+
 /// The kinds of the dimensions that count rows, then `last`.
 PlaceKinds rowPlaces(int64_t leading, int64_t rowDim, llvm::ArrayRef<PlaceKind> last);
 

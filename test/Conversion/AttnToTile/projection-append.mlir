@@ -75,3 +75,57 @@ func.func @token(%key: tensor<?x1x2x24xf16>, %value: tensor<?x1x2x24xf16>, %star
       : (tensor<?x16x2x24xf16>, tensor<?x16x2x24xf16>, tensor<?x1x2x24xf16>, tensor<?x1x2x24xf16>, tensor<?xi32>) -> (tensor<?x16x2x24xf16>, tensor<?x16x2x24xf16>)
   return %k2, %v2 : tensor<?x16x2x24xf16>, tensor<?x16x2x24xf16>
 }
+
+// -----
+
+#rows = affine_map<(b, i, n, k) -> (b, i, k)>
+#weight = affine_map<(b, i, n, k) -> (n, k)>
+#out = affine_map<(b, i, n, k) -> (b, i, n)>
+
+// Queries and keys are rotated alike: their heads, four and two, take one code for it, and differ in the store alone.
+// CHECK: tile.kernel private @projection
+// CHECK: %[[COLUMN:.*]] = arith.remui %{{.*}}, %c8
+// CHECK: %[[IS_QUERY:.*]] = arith.cmpi slt, %[[COLUMN]], %c4
+// CHECK: %[[KEY_HEAD:.*]] = arith.subi %[[COLUMN]], %c4
+// CHECK: %[[IS_NOT_VALUE:.*]] = arith.cmpi slt, %[[COLUMN]], %c6
+// CHECK: scf.if %[[IS_NOT_VALUE]] {
+// CHECK-COUNT-2: tile.slice
+// CHECK: %[[ROTATED:.*]] = tile.concat
+// CHECK-NOT: tile.slice
+// CHECK: scf.if %[[IS_QUERY]] {
+// CHECK:   memref.subview %{{.*}}[%{{.*}}, 0, %[[COLUMN]], 0]
+// CHECK:   tile.store
+// CHECK: } else {
+// CHECK:   memref.subview %{{.*}}[%{{.*}}, %{{.*}}, %[[KEY_HEAD]], 0]
+// CHECK:   tile.store
+// CHECK: } else {
+// CHECK-NOT: tile.slice
+// CHECK:   tile.store
+// CHECK: tile.return
+func.func @rotated(%x: tensor<?x?x64xf16>, %wq: tensor<64x64xf16>, %wk: tensor<32x64xf16>, %wv: tensor<32x64xf16>, %start: tensor<?xi32>,
+                   %positions: tensor<?x?xi32>, %keys: tensor<?x?x2x16xf16>, %values: tensor<?x?x2x16xf16>)
+    -> (tensor<?x?x4x16xf16>, tensor<?x?x2x16xf16>, tensor<?x?x2x16xf16>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  %batch = tensor.dim %x, %c0 : tensor<?x?x64xf16>
+  %seq = tensor.dim %x, %c1 : tensor<?x?x64xf16>
+  %wide = tensor.empty(%batch, %seq) : tensor<?x?x64xf32>
+  %empty = tensor.empty(%batch, %seq) : tensor<?x?x32xf32>
+  %wide_zeros = linalg.fill ins(%zero : f32) outs(%wide : tensor<?x?x64xf32>) -> tensor<?x?x64xf32>
+  %zeros = linalg.fill ins(%zero : f32) outs(%empty : tensor<?x?x32xf32>) -> tensor<?x?x32xf32>
+  %q = linalg.contract indexing_maps = [#rows, #weight, #out] ins(%x, %wq : tensor<?x?x64xf16>, tensor<64x64xf16>) outs(%wide_zeros : tensor<?x?x64xf32>) -> tensor<?x?x64xf32>
+  %k = linalg.contract indexing_maps = [#rows, #weight, #out] ins(%x, %wk : tensor<?x?x64xf16>, tensor<32x64xf16>) outs(%zeros : tensor<?x?x32xf32>) -> tensor<?x?x32xf32>
+  %v = linalg.contract indexing_maps = [#rows, #weight, #out] ins(%x, %wv : tensor<?x?x64xf16>, tensor<32x64xf16>) outs(%zeros : tensor<?x?x32xf32>) -> tensor<?x?x32xf32>
+  %q16 = arith.truncf %q : tensor<?x?x64xf32> to tensor<?x?x64xf16>
+  %k16 = arith.truncf %k : tensor<?x?x32xf32> to tensor<?x?x32xf16>
+  %v16 = arith.truncf %v : tensor<?x?x32xf32> to tensor<?x?x32xf16>
+  %qh = tensor.expand_shape %q16 [[0], [1], [2, 3]] output_shape [%batch, %seq, 4, 16] : tensor<?x?x64xf16> into tensor<?x?x4x16xf16>
+  %kh = tensor.expand_shape %k16 [[0], [1], [2, 3]] output_shape [%batch, %seq, 2, 16] : tensor<?x?x32xf16> into tensor<?x?x2x16xf16>
+  %vh = tensor.expand_shape %v16 [[0], [1], [2, 3]] output_shape [%batch, %seq, 2, 16] : tensor<?x?x32xf16> into tensor<?x?x2x16xf16>
+  %qr = attn.rope %qh, %positions {theta = 1.0e4 : f64} : tensor<?x?x4x16xf16>, tensor<?x?xi32>
+  %kr = attn.rope %kh, %positions {theta = 1.0e4 : f64} : tensor<?x?x2x16xf16>, tensor<?x?xi32>
+  %k2, %v2 = attn.kv_append %keys, %values, %kr, %vh, %start
+      : (tensor<?x?x2x16xf16>, tensor<?x?x2x16xf16>, tensor<?x?x2x16xf16>, tensor<?x?x2x16xf16>, tensor<?xi32>) -> (tensor<?x?x2x16xf16>, tensor<?x?x2x16xf16>)
+  return %qr, %k2, %v2 : tensor<?x?x4x16xf16>, tensor<?x?x2x16xf16>, tensor<?x?x2x16xf16>
+}
