@@ -34,7 +34,7 @@ void runOptimizer(llvm::Module &module, llvm::TargetMachine &machine,
 void runLoopOptimizer(llvm::Module &module, llvm::TargetMachine &machine,
                       const llvm::PipelineTuningOptions &tuning) {
   static constexpr llvm::StringLiteral pipeline =
-      "globaldce,function<eager-inv>("
+      "always-inline,globaldce,function<eager-inv>("
       "sroa<modify-cfg>,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,"
       "loop-mssa(loop-instsimplify,loop-simplifycfg,licm<no-allowspeculation>,"
       "loop-rotate<header-duplication>,licm<allowspeculation>),"

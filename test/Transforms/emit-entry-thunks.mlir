@@ -1,8 +1,8 @@
 // RUN: heddle-opt %s --emit-entry-thunks=variant=avx2 --split-input-file --verify-diagnostics | FileCheck %s
 
-// Only thunks can be seen from outside, and only tasks are worth optimising.
+// Only thunks can be seen from outside, and only tasks are worth optimising. An entry is a part of its thunk if nothing else calls it.
 // CHECK-LABEL: func.func private @f
-// CHECK-SAME: attributes {llvm.linkage = #llvm.linkage<internal>, passthrough = ["noinline", "optnone"]}
+// CHECK-SAME: attributes {llvm.linkage = #llvm.linkage<internal>, passthrough = ["alwaysinline"]}
 func.func @f(%ctx: !llvm.ptr, %x: memref<?x4xf32>, %y: memref<f64>, %w: memref<?xi8>) -> i32 {
   %c0 = arith.constant 0 : i32
   return %c0 : i32
@@ -10,6 +10,20 @@ func.func @f(%ctx: !llvm.ptr, %x: memref<?x4xf32>, %y: memref<f64>, %w: memref<?
 func.func private @f.workspace(%ctx: !llvm.ptr, %x: memref<?x4xf32>, %y: memref<f64>) -> index {
   %c64 = arith.constant 64 : index
   return %c64 : index
+}
+// CHECK-LABEL: func.func private @called(
+// CHECK-SAME: passthrough = ["noinline", "optnone"]}
+func.func @called(%ctx: !llvm.ptr, %w: memref<?xi8>) -> i32 {
+  %c0 = arith.constant 0 : i32
+  return %c0 : i32
+}
+func.func private @called.workspace(%ctx: !llvm.ptr) -> index {
+  %c64 = arith.constant 64 : index
+  return %c64 : index
+}
+func.func private @caller(%ctx: !llvm.ptr, %w: memref<?xi8>) -> i32 {
+  %status = call @called(%ctx, %w) : (!llvm.ptr, memref<?xi8>) -> i32
+  return %status : i32
 }
 // CHECK-LABEL: llvm.func internal @kernel_task
 llvm.func @kernel_task(%data: !llvm.ptr) {

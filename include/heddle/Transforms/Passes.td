@@ -307,7 +307,8 @@ def EmitEntryThunksPass : Pass<"emit-entry-thunks", "mlir::ModuleOp"> {
     Input: entries `@f(ctx, memrefs, workspace) -> i32` and `@f.workspace(ctx, memrefs) -> index`.
     Output: `llvm.func @f.<variant>(ptr ctx, ptr descriptors, ptr workspace, i64 bytes) -> i32` and
     `@f.workspace.<variant>(ptr ctx, ptr descriptors) -> i64`, which read memref descriptors from the words that
-    `heddle_rt_bind` wrote; all other functions become private. Only tasks are optimised by LLVM: the rest runs once a call.
+    `heddle_rt_bind` wrote; all other functions become private. LLVM inlines `@f` and `@f.workspace` there, and optimises only tasks: the
+    rest runs once a call.
   }];
   let options = [
     Option<"variant", "variant", "std::string", "\"generic\"", "suffix of the emitted symbols">,
