@@ -96,8 +96,7 @@ Part TileEvaluator::gather(linalg::LinalgOp op, ArrayRef<Place> loops, tensor::E
       const Place *row =
           llvm::find_if(at, [](const Place &place) { return place.kind == PlaceKind::Row; });
       if (row != at.end()) {
-        kernel.noteLoops(operand.get(), at);
-        BlockView view = viewOf(emit, kernel.input(operand.get()),
+        BlockView view = viewOf(emit, memory(operand.get(), at),
                                 mlir::cast<RankedTensorType>(operand.get().getType()), at);
         table = view.view;
         tableDim = dim;

@@ -26,6 +26,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -33,6 +34,9 @@ using namespace mlir;
 namespace heddle {
 
 namespace {
+
+/// Tensors from outside that one segment reads, and what another one reads in their place.
+using Counterparts = llvm::MapVector<Value, Value>;
 
 class ProjectionKernel {
 public:
@@ -62,14 +66,17 @@ private:
 
   void noteProducts();
   bool haveEqualSums() const;
-  bool haveEqualOutputs(unsigned a, unsigned b) const;
-  bool areEqualBlocks(unsigned a, unsigned b, Value ofA, Value ofB) const;
+  std::optional<Counterparts> equalOutputs(unsigned a, unsigned b) const;
+  bool areEqualBlocks(unsigned a, unsigned b, Value ofA, Value ofB, Counterparts &found) const;
   Index selectWeights(Index column);
   void forParts(ArrayRef<int64_t> blocks, Index column,
                 function_ref<void(unsigned, Index)> emitPart);
   SmallVector<Tile> sums(unsigned segment, Index column);
   void finishShared(ArrayRef<Tile> sums, Index column, Index inSegment);
-  void finish(unsigned segment, unsigned count, ArrayRef<Tile> sums, Index column, Index inSegment);
+  void finish(unsigned first, ArrayRef<Counterparts> others, ArrayRef<Tile> sums, Index column,
+              Index inSegment);
+  void selectTensors(TileEvaluator &blocks, unsigned first, ArrayRef<Counterparts> others,
+                     Index column);
   SmallVector<Value> walk(TileEvaluator &blocks, unsigned segment, ValueRange inits,
                           function_ref<SmallVector<Value>(Index, ValueRange)> body);
   Tile factorOfRows(Tile squares);
@@ -143,7 +150,7 @@ void ProjectionKernel::run(ArrayRef<Value> inits) {
       for (unsigned segment = 0; segment < forms.size(); ++segment)
         blocks[segment] = columnBlocks(segment);
     forParts(blocks, program[1], [&](unsigned segment, Index column) {
-      finish(segment, 1, sums(segment, column), column, column);
+      finish(segment, {}, sums(segment, column), column, column);
     });
   }
   noteProducts();
@@ -198,34 +205,43 @@ bool ProjectionKernel::haveEqualSums() const {
   return plan.segments.size() > 1;
 }
 
-/// Whether blocks of two segments' outputs are computed alike, but for the products and the tensors that they are stored to.
-bool ProjectionKernel::haveEqualOutputs(unsigned a, unsigned b) const {
+/// Whether blocks of two segments' outputs are computed alike, but for the products, the tensors that they are stored to and those that
+/// stand for each other: then these.
+std::optional<Counterparts> ProjectionKernel::equalOutputs(unsigned a, unsigned b) const {
   ArrayRef<Value> ofA = plan.segments[a].outputs, ofB = plan.segments[b].outputs;
-  return ofA.size() == ofB.size() && llvm::all_of(llvm::zip(ofA, ofB), [&](auto outputs) {
-           auto [x, y] = outputs;
-           return areEqualBlocks(a, b, appendedRows(x), appendedRows(y));
-         });
+  Counterparts found;
+  bool areEqual = ofA.size() == ofB.size() && llvm::all_of(llvm::zip(ofA, ofB), [&](auto outputs) {
+                    auto [x, y] = outputs;
+                    return areEqualBlocks(a, b, appendedRows(x), appendedRows(y), found);
+                  });
+  return areEqual ? std::make_optional(std::move(found)) : std::nullopt;
 }
 
-bool ProjectionKernel::areEqualBlocks(unsigned a, unsigned b, Value ofA, Value ofB) const {
-  if (ofA == ofB)
-    return true;
+bool ProjectionKernel::areEqualBlocks(unsigned a, unsigned b, Value ofA, Value ofB,
+                                      Counterparts &found) const {
   for (auto [x, y] : llvm::zip_equal(plan.segments[a].products, plan.segments[b].products))
     if (x.result() == ofA || y.result() == ofB)
       return x.result() == ofA && y.result() == ofB &&
              getElementTypeOrSelf(ofA) == getElementTypeOrSelf(ofB);
+  bool isInside = group.computes(ofA);
+  if (ofA.getType() == ofB.getType() && !isInside && !group.computes(ofB)) {
+    // Constants and scalars are parts of the code.
+    bool isRead = isa<RankedTensorType>(ofA.getType()) && !matchPattern(ofA, m_Constant()) &&
+                  !matchPattern(ofB, m_Constant());
+    return isRead ? found.insert({ofA, ofB}).first->second == ofB : ofA == ofB;
+  }
   Operation *opA = ofA.getDefiningOp(), *opB = ofB.getDefiningOp();
-  if (!group.contains(opA) || !group.contains(opB) || opA->getName() != opB->getName() ||
+  if (!isInside || !group.computes(ofB) || opA->getName() != opB->getName() ||
       getElementTypeOrSelf(ofA) != getElementTypeOrSelf(ofB) || opA->getNumRegions() != 0)
     return false;
   // Heads have one number of columns in all segments, and may be fewer.
   if (auto expand = dyn_cast<tensor::ExpandShapeOp>(opA))
-    return areEqualBlocks(a, b, expand.getSrc(), cast<tensor::ExpandShapeOp>(opB).getSrc());
+    return areEqualBlocks(a, b, expand.getSrc(), cast<tensor::ExpandShapeOp>(opB).getSrc(), found);
   return opA->getAttrDictionary() == opB->getAttrDictionary() &&
          opA->getNumOperands() == opB->getNumOperands() &&
          llvm::all_of(llvm::zip(opA->getOperands(), opB->getOperands()), [&](auto operands) {
            auto [x, y] = operands;
-           return areEqualBlocks(a, b, x, y);
+           return areEqualBlocks(a, b, x, y, found);
          });
 }
 
@@ -383,27 +399,32 @@ SmallVector<Tile> ProjectionKernel::sums(unsigned number, Index column) {
 
 /// Neighbours with equal outputs are finished together.
 void ProjectionKernel::finishShared(ArrayRef<Tile> sums, Index column, Index inSegment) {
-  SmallVector<unsigned> firsts{0};
-  for (unsigned segment = 1; segment < forms.size(); ++segment)
-    if (!haveEqualOutputs(firsts.back(), segment))
-      firsts.push_back(segment);
-  firsts.push_back(forms.size());
+  struct Run {
+    unsigned first;
+    SmallVector<Counterparts> others;
+  };
+  SmallVector<Run> runs;
   SmallVector<int64_t> blocks;
-  for (unsigned run = 0; run + 1 < firsts.size(); ++run) {
-    blocks.push_back(0);
-    for (unsigned segment = firsts[run]; segment < firsts[run + 1]; ++segment)
+  for (unsigned segment = 0; segment < forms.size(); ++segment) {
+    auto equal = runs.empty() ? std::nullopt : equalOutputs(runs.back().first, segment);
+    if (equal) {
+      runs.back().others.push_back(std::move(*equal));
       blocks.back() += columnBlocks(segment);
+    } else {
+      runs.push_back({segment, {}});
+      blocks.push_back(columnBlocks(segment));
+    }
   }
-  forParts(blocks, column, [&](unsigned run, Index column) {
-    unsigned count = firsts[run + 1] - firsts[run];
-    finish(firsts[run], count, sums, column, count > 1 ? inSegment : column);
+  forParts(blocks, column, [&](unsigned number, Index column) {
+    const Run &run = runs[number];
+    finish(run.first, run.others, sums, column, run.others.empty() ? column : inSegment);
   });
 }
 
-/// Computes and stores the outputs of `count` segments with equal ones from their sums. The program's block of columns is `column` of all
-/// these segments and `inSegment` of the one that it belongs to.
-void ProjectionKernel::finish(unsigned first, unsigned count, ArrayRef<Tile> sums, Index column,
-                              Index inSegment) {
+/// Computes and stores the outputs of a segment, and of the ones behind it with equal outputs, from their sums. The program's block of
+/// columns is `column` of all these segments and `inSegment` of the one that it belongs to.
+void ProjectionKernel::finish(unsigned first, ArrayRef<Counterparts> others, ArrayRef<Tile> sums,
+                              Index column, Index inSegment) {
   const ProjectionSegment &segment = plan.segments[first];
   const ProjectionForm &form = forms[first];
   TileEvaluator epilogue(kernel, group, {rows, form.columns});
@@ -412,16 +433,39 @@ void ProjectionKernel::finish(unsigned first, unsigned count, ArrayRef<Tile> sum
     Type element = getElementTypeOrSelf(product.result().getType());
     epilogue.bind(product.result(), {sum.to(element), true, true});
   }
-  SmallVector<int64_t> blocks(count, 0);
-  if (count > 1)
-    for (unsigned part = 0; part < count; ++part)
-      blocks[part] = columnBlocks(first + part);
+  selectTensors(epilogue, first, others, column);
+  SmallVector<int64_t> blocks(others.size() + 1, 0);
+  if (!others.empty())
+    for (auto [number, count] : llvm::enumerate(blocks))
+      count = columnBlocks(first + number);
   for (unsigned output = 0; output < segment.outputs.size(); ++output) {
     Value rowsOf = appendedRows(segment.outputs[output]);
     Part block = epilogue.evaluate(rowsOf, placeOf(first, rowsOf, inSegment));
     forParts(blocks, column, [&](unsigned part, Index column) {
       storeOutput(first + part, output, block, column, epilogue.shape);
     });
+  }
+}
+
+/// What the first of several segments reads becomes what the program's segment reads in its place, such as the weights of norms of heads.
+void ProjectionKernel::selectTensors(TileEvaluator &blocks, unsigned first,
+                                     ArrayRef<Counterparts> others, Index column) {
+  if (others.empty())
+    return;
+  for (auto [tensor, second] : others.front()) {
+    Value memref = kernel.input(tensor);
+    SmallVector<Value> tensors;
+    Index start = emit.index(0);
+    for (auto [number, counterparts] : llvm::enumerate(others)) {
+      start = start + columnBlocks(first + number);
+      Value other = counterparts.lookup(tensor);
+      if (other == tensor && tensors.empty())
+        continue;
+      memref = arith::SelectOp::create(emit, less(column, start), memref, kernel.input(other));
+      tensors.push_back(other);
+    }
+    if (!tensors.empty())
+      blocks.substitute(tensor, memref, tensors);
   }
 }
 

@@ -88,9 +88,18 @@ Part TileEvaluator::compute(Value tensor, const Placement &at) {
       });
 }
 
-Part TileEvaluator::load(Value tensor, const Placement &at, BlockShape extents) {
-  Value memref = kernel.input(tensor);
+Value TileEvaluator::memory(Value tensor, const Placement &at) {
   kernel.noteLoops(tensor, at);
+  auto substitute = substitutes.find(tensor);
+  if (substitute == substitutes.end())
+    return kernel.input(tensor);
+  for (Value other : substitute->second.others)
+    kernel.noteLoops(other, at);
+  return substitute->second.memref;
+}
+
+Part TileEvaluator::load(Value tensor, const Placement &at, BlockShape extents) {
+  Value memref = memory(tensor, at);
   auto type = cast<RankedTensorType>(tensor.getType());
   bool fits = hasAlignedColumns && fitsWhole(type, at, extents);
   return loadBlock(emit, memref, type, at, extents, /*padded=*/!fits);

@@ -39,6 +39,10 @@ public:
 
   /// What the block of a value is, wherever it is asked for in this scope.
   void bind(mlir::Value tensor, Part part) { bound[tensor] = part; }
+  /// Blocks of a tensor from outside are read from `memref`, which is that of the tensor or of one of `others` with its type.
+  void substitute(mlir::Value tensor, mlir::Value memref, llvm::ArrayRef<mlir::Value> others) {
+    substitutes[tensor] = {memref, llvm::to_vector(others)};
+  }
   /// Blocks of this norm need not hold whole rows: its factor of each row is given, or left out.
   void setRowFactor(attn::RmsNormOp norm, std::optional<Tile> factor) {
     walkedNorm = norm;
@@ -61,6 +65,8 @@ private:
 
   Part compute(mlir::Value tensor, const Placement &at);
   Part load(mlir::Value tensor, const Placement &at, BlockShape extents);
+  /// Memory of a tensor from outside whose block lies there.
+  mlir::Value memory(mlir::Value tensor, const Placement &at);
   /// Columns 0 .. count - 1 of a vector.
   Part leadingColumns(mlir::Value vector, int64_t count);
 
@@ -90,7 +96,12 @@ private:
   TileEmitter &emit;
   const KernelGroup &group;
   Index zero;
+  struct Substitute {
+    mlir::Value memref;
+    llvm::SmallVector<mlir::Value> others;
+  };
   llvm::DenseMap<mlir::Value, Part> bound;
+  llvm::DenseMap<mlir::Value, Substitute> substitutes;
   llvm::SmallVector<Known> known;
   llvm::SmallVector<size_t> scopes;
   attn::RmsNormOp walkedNorm;

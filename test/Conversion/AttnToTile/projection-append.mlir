@@ -82,13 +82,17 @@ func.func @token(%key: tensor<?x1x2x24xf16>, %value: tensor<?x1x2x24xf16>, %star
 #weight = affine_map<(b, i, n, k) -> (n, k)>
 #out = affine_map<(b, i, n, k) -> (b, i, n)>
 
-// Queries and keys are rotated alike: their heads, four and two, take one code for it, and differ in the store alone.
+// The heads of queries and keys, four and two, are normalised and rotated alike: they take one code for it, and differ in the norm's weight
+// and in the store.
 // CHECK: tile.kernel private @projection
 // CHECK: %[[COLUMN:.*]] = arith.remui %{{.*}}, %c8
 // CHECK: %[[IS_QUERY:.*]] = arith.cmpi slt, %[[COLUMN]], %c4
 // CHECK: %[[KEY_HEAD:.*]] = arith.subi %[[COLUMN]], %c4
 // CHECK: %[[IS_NOT_VALUE:.*]] = arith.cmpi slt, %[[COLUMN]], %c6
 // CHECK: scf.if %[[IS_NOT_VALUE]] {
+// CHECK: arith.select %[[IS_QUERY]], %{{.*}}, %{{.*}} : memref<?xf16
+// CHECK: tile.reduce add
+// CHECK-NOT: tile.reduce
 // CHECK-COUNT-2: tile.slice
 // CHECK: %[[ROTATED:.*]] = tile.concat
 // CHECK-NOT: tile.slice
@@ -103,7 +107,7 @@ func.func @token(%key: tensor<?x1x2x24xf16>, %value: tensor<?x1x2x24xf16>, %star
 // CHECK:   tile.store
 // CHECK: tile.return
 func.func @rotated(%x: tensor<?x?x64xf16>, %wq: tensor<64x64xf16>, %wk: tensor<32x64xf16>, %wv: tensor<32x64xf16>, %start: tensor<?xi32>,
-                   %positions: tensor<?x?xi32>, %keys: tensor<?x?x2x16xf16>, %values: tensor<?x?x2x16xf16>)
+                   %query_norm: tensor<16xf16>, %key_norm: tensor<16xf16>, %positions: tensor<?x?xi32>, %keys: tensor<?x?x2x16xf16>, %values: tensor<?x?x2x16xf16>)
     -> (tensor<?x?x4x16xf16>, tensor<?x?x2x16xf16>, tensor<?x?x2x16xf16>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -123,8 +127,10 @@ func.func @rotated(%x: tensor<?x?x64xf16>, %wq: tensor<64x64xf16>, %wk: tensor<3
   %qh = tensor.expand_shape %q16 [[0], [1], [2, 3]] output_shape [%batch, %seq, 4, 16] : tensor<?x?x64xf16> into tensor<?x?x4x16xf16>
   %kh = tensor.expand_shape %k16 [[0], [1], [2, 3]] output_shape [%batch, %seq, 2, 16] : tensor<?x?x32xf16> into tensor<?x?x2x16xf16>
   %vh = tensor.expand_shape %v16 [[0], [1], [2, 3]] output_shape [%batch, %seq, 2, 16] : tensor<?x?x32xf16> into tensor<?x?x2x16xf16>
-  %qr = attn.rope %qh, %positions {theta = 1.0e4 : f64} : tensor<?x?x4x16xf16>, tensor<?x?xi32>
-  %kr = attn.rope %kh, %positions {theta = 1.0e4 : f64} : tensor<?x?x2x16xf16>, tensor<?x?xi32>
+  %qn = attn.rms_norm %qh, %query_norm {eps = 1.0e-6} : tensor<?x?x4x16xf16>, tensor<16xf16>
+  %kn = attn.rms_norm %kh, %key_norm {eps = 1.0e-6} : tensor<?x?x2x16xf16>, tensor<16xf16>
+  %qr = attn.rope %qn, %positions {theta = 1.0e4 : f64} : tensor<?x?x4x16xf16>, tensor<?x?xi32>
+  %kr = attn.rope %kn, %positions {theta = 1.0e4 : f64} : tensor<?x?x2x16xf16>, tensor<?x?xi32>
   %k2, %v2 = attn.kv_append %keys, %values, %kr, %vh, %start
       : (tensor<?x?x2x16xf16>, tensor<?x?x2x16xf16>, tensor<?x?x2x16xf16>, tensor<?x?x2x16xf16>, tensor<?xi32>) -> (tensor<?x?x2x16xf16>, tensor<?x?x2x16xf16>)
   return %qr, %k2, %v2 : tensor<?x?x4x16xf16>, tensor<?x?x2x16xf16>, tensor<?x?x2x16xf16>
