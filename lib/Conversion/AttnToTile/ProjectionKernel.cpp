@@ -27,6 +27,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Transforms/RegionUtils.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -231,6 +232,13 @@ bool ProjectionKernel::areEqualBlocks(unsigned a, unsigned b, Value ofA, Value o
     return isRead ? found.insert({ofA, ofB}).first->second == ofB : ofA == ofB;
   }
   Operation *opA = ofA.getDefiningOp(), *opB = ofB.getDefiningOp();
+  if (ofA == ofB) {
+    // What it reads must not stand for something else elsewhere.
+    SetVector<Value> read(opA->operand_begin(), opA->operand_end());
+    getUsedValuesDefinedAbove(opA->getRegions(), read);
+    return llvm::all_of(read,
+                        [&](Value value) { return areEqualBlocks(a, b, value, value, found); });
+  }
   if (!isInside || !group.computes(ofB) || opA->getName() != opB->getName() ||
       getElementTypeOrSelf(ofA) != getElementTypeOrSelf(ofB) || opA->getNumRegions() != 0)
     return false;
@@ -452,20 +460,18 @@ void ProjectionKernel::selectTensors(TileEvaluator &blocks, unsigned first,
                                      ArrayRef<Counterparts> others, Index column) {
   if (others.empty())
     return;
-  for (auto [tensor, second] : others.front()) {
+  for (Value tensor : llvm::make_first_range(others.front())) {
+    auto tensors = llvm::map_to_vector(
+        others, [&](const Counterparts &counterparts) { return counterparts.lookup(tensor); });
+    if (llvm::all_equal(tensors) && tensors.front() == tensor)
+      continue;
     Value memref = kernel.input(tensor);
-    SmallVector<Value> tensors;
     Index start = emit.index(0);
-    for (auto [number, counterparts] : llvm::enumerate(others)) {
+    for (auto [number, other] : llvm::enumerate(tensors)) {
       start = start + columnBlocks(first + number);
-      Value other = counterparts.lookup(tensor);
-      if (other == tensor && tensors.empty())
-        continue;
       memref = arith::SelectOp::create(emit, less(column, start), memref, kernel.input(other));
-      tensors.push_back(other);
     }
-    if (!tensors.empty())
-      blocks.substitute(tensor, memref, tensors);
+    blocks.substitute(tensor, memref, tensors);
   }
 }
 

@@ -107,7 +107,7 @@ func.func @token(%key: tensor<?x1x2x24xf16>, %value: tensor<?x1x2x24xf16>, %star
 // CHECK:   tile.store
 // CHECK: tile.return
 func.func @rotated(%x: tensor<?x?x64xf16>, %wq: tensor<64x64xf16>, %wk: tensor<32x64xf16>, %wv: tensor<32x64xf16>, %start: tensor<?xi32>,
-                   %query_norm: tensor<16xf16>, %key_norm: tensor<16xf16>, %positions: tensor<?x?xi32>, %keys: tensor<?x?x2x16xf16>, %values: tensor<?x?x2x16xf16>)
+                   %query_norm: tensor<16xf16>, %key_norm: tensor<16xf16>, %keys: tensor<?x?x2x16xf16>, %values: tensor<?x?x2x16xf16>)
     -> (tensor<?x?x4x16xf16>, tensor<?x?x2x16xf16>, tensor<?x?x2x16xf16>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -127,6 +127,15 @@ func.func @rotated(%x: tensor<?x?x64xf16>, %wq: tensor<64x64xf16>, %wk: tensor<3
   %qh = tensor.expand_shape %q16 [[0], [1], [2, 3]] output_shape [%batch, %seq, 4, 16] : tensor<?x?x64xf16> into tensor<?x?x4x16xf16>
   %kh = tensor.expand_shape %k16 [[0], [1], [2, 3]] output_shape [%batch, %seq, 2, 16] : tensor<?x?x32xf16> into tensor<?x?x2x16xf16>
   %vh = tensor.expand_shape %v16 [[0], [1], [2, 3]] output_shape [%batch, %seq, 2, 16] : tensor<?x?x32xf16> into tensor<?x?x2x16xf16>
+  %no_positions = tensor.empty(%batch, %seq) : tensor<?x?xi32>
+  %positions = linalg.generic {indexing_maps = [affine_map<(b, i) -> (b)>, affine_map<(b, i) -> (b, i)>], iterator_types = ["parallel", "parallel"]}
+      ins(%start : tensor<?xi32>) outs(%no_positions : tensor<?x?xi32>) {
+  ^bb0(%first: i32, %none: i32):
+    %i = linalg.index 1 : index
+    %row = arith.index_cast %i : index to i32
+    %position = arith.addi %first, %row : i32
+    linalg.yield %position : i32
+  } -> tensor<?x?xi32>
   %qn = attn.rms_norm %qh, %query_norm {eps = 1.0e-6} : tensor<?x?x4x16xf16>, tensor<16xf16>
   %kn = attn.rms_norm %kh, %key_norm {eps = 1.0e-6} : tensor<?x?x2x16xf16>, tensor<16xf16>
   %qr = attn.rope %qn, %positions {theta = 1.0e4 : f64} : tensor<?x?x4x16xf16>, tensor<?x?xi32>
