@@ -61,7 +61,13 @@ end_suite() {
 
 # run_side_by_side FUNCTION COUNT FILE: in the background an exported function for each COUNT arguments of a file, which ends each with a zero; as many at a time as
 # there are processors. Each call has to write a file LOG.status, which await_status LOG waits for; 99 stands in it if all is over before.
-run_side_by_side() { xargs -r -0 -a "$3" -n "$2" -P "$(nproc)" bash -c "$1 \"\$@\"" "$1" & }
+run_side_by_side() {
+  # In a process group of their own, which ends with this script, however that ends.
+  set -m
+  xargs -r -0 -a "$3" -n "$2" -P "$(nproc)" bash -c "$1 \"\$@\"" "$1" &
+  set +m
+  trap "kill -- -$! 2>/dev/null || true" EXIT
+}
 
 await_status() {
   while [[ ! -s $1.status ]]; do
