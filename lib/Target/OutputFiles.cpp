@@ -119,6 +119,24 @@ llvm::Error replaceFile(llvm::StringRef path, mode_t mode,
 
 bool isReplaceable(llvm::StringRef path) { return path != "-" && !isStream(path.str()); }
 
+bool replacesInput(llvm::StringRef path, llvm::StringRef input) {
+  auto isSame = [&](llvm::StringRef file) {
+    bool same = false;
+    return path == file || (!llvm::sys::fs::equivalent(path, file, same) && same);
+  };
+  if (path.empty() || input.empty() || !isReplaceable(path))
+    return false;
+  if (!llvm::sys::fs::is_directory(input))
+    return isSame(input);
+  std::error_code error;
+  for (llvm::sys::fs::directory_iterator file(input, error), end; file != end && !error;
+       file.increment(error))
+    if (llvm::StringRef name = file->path();
+        (name.ends_with(".json") || name.ends_with(".safetensors")) && isSame(name))
+      return true;
+  return false;
+}
+
 llvm::Error replaceFile(llvm::StringRef path,
                         llvm::function_ref<llvm::Error(llvm::StringRef)> make) {
   return replaceFile(path, 0777, make);

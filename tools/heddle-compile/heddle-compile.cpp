@@ -268,9 +268,9 @@ static int checkFiles() {
     header = output;
     llvm::sys::path::replace_extension(header, "h");
   }
-  if (isSame(output, input) || isSame(header, input))
+  if (heddle::replacesInput(output, input) || heddle::replacesInput(header, input))
     return usageError("-o " + output + " would be written over the input; give another name");
-  if (isSame(report, input))
+  if (heddle::replacesInput(report, input))
     return usageError("--report=" + report + " would be written over the input; give another name");
   if (isSame(report, output) || isSame(report, header))
     return usageError("--report=" + report + " takes a file that -o " + output +

@@ -109,6 +109,11 @@ int main(int argc, char **argv) {
                     "--help lists the options\n";
     return 2;
   }
+  if (replacesInput(output, input)) {
+    llvm::errs() << "heddle-translate: -o " << output
+                 << " would be written over the input; give another name\n";
+    return 2;
+  }
   if (hasKernels) {
     KernelEmissionOptions options;
     if (targets.empty())

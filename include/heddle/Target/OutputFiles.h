@@ -25,6 +25,10 @@ llvm::Error writeFile(llvm::StringRef path, llvm::StringRef content);
 /// Whether `path` is a file or could become one: neither standard output nor another stream.
 bool isReplaceable(llvm::StringRef path);
 
+/// Whether a file written to `path` would replace the input, by whatever name: that file, or one of the .json and .safetensors files of a
+/// checkpoint's folder.
+bool replacesInput(llvm::StringRef path, llvm::StringRef input);
+
 } // namespace heddle
 
 #endif // HEDDLE_TARGET_OUTPUTFILES_H
