@@ -375,10 +375,11 @@ static void keepMemory() {
 }
 
 /// MLIR writes IR for --dump-passes by streams that end the process if a file can't be written. Here it ends with the folder's name.
-static void reportFatalError(void *, const char *reason, bool isCrash) {
+static void reportFatalError(void *, const char *reason, bool) {
+  bool isOfStream = llvm::StringRef(reason).starts_with("IO failure on output stream");
   llvm::WithColor::error(llvm::errs(), "heddle-compile")
-      << (isCrash || dumpPasses.empty() ? "" : "can't write IR to " + dumpPasses + ": ") << reason
-      << "\n";
+      << (isOfStream && !dumpPasses.empty() ? "can't write IR to " + dumpPasses + ": " : "")
+      << reason << "\n";
 }
 
 int main(int argc, char **argv) {
