@@ -133,8 +133,9 @@ FailureOr<SmallVector<AccessRow>> planAccess(KernelLowering &lowering, Operation
     if (!hasRows) {
       pointer = withColumns(view.pointer);
     } else if (view.table) {
+      // Rows inside of the view's extent may still have a negative entry.
       GlobalRow found =
-          lowering.rowOf(view, positionOf(row, rowArithmetic, rowThread, starts[0]), row.isChecked);
+          lowering.rowOf(view, positionOf(row, rowArithmetic, rowThread, starts[0]), isChecked);
       pointer = withColumns(found.pointer);
       entry.inside = found.inside;
     } else {

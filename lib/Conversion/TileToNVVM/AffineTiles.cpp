@@ -65,7 +65,6 @@ LogicalResult KernelLowering::lowerIota(tile::IotaOp op) {
   if (failed(layout))
     return failure();
   Type element = scalarType(op.getType().getElementType());
-  Value start = op.getStart() ? scalar(op.getStart()) : math.i32(0);
   LayoutArithmetic arithmetic(*layout, tile::coordinate(op.getAlong()));
   if (!arithmetic.isValid())
     return op.emitOpError("expected a layout whose registers are at constant distances, got ")
@@ -74,9 +73,11 @@ LogicalResult KernelLowering::lowerIota(tile::IotaOp op) {
   auto toElement = [&](Value value) {
     return element.isInteger(64) ? math.wide(value) : math.narrow(value);
   };
+  // Added as elements: of 64 bits, they may leave the range of an index.
+  Value start = toElement(op.getStart() ? scalar(op.getStart()) : math.i32(0));
   int64_t registers = layout->inSize(Dim::Register);
   if (arithmetic.isAdditive()) {
-    AffineTile tile{toElement(math.add(start, thread)), {}};
+    AffineTile tile{math.add(start, toElement(thread)), {}};
     for (int64_t reg = 0; reg < registers; ++reg)
       tile.offsets.push_back(arithmetic.added(reg));
     affineTiles[op] = std::move(tile);
@@ -84,7 +85,7 @@ LogicalResult KernelLowering::lowerIota(tile::IotaOp op) {
   }
   SmallVector<Value> values;
   for (int64_t reg = 0; reg < registers; ++reg)
-    values.push_back(toElement(math.add(start, arithmetic.apply(math, thread, reg))));
+    values.push_back(math.add(start, toElement(arithmetic.apply(math, thread, reg))));
   setRegisters(op, values);
   return success();
 }

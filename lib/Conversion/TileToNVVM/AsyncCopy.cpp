@@ -211,9 +211,9 @@ LogicalResult TileCopy::lower() {
   Bound rowBound = boundOf(across, row);
   Value columnOffset = math.mul(math.wide(column), view.strides[along]);
   if (view.table) {
-    bool isChecked = mayBeOutside(0);
+    // Rows inside of the view's extent may still have a negative entry.
     for (int64_t pass = 0; pass < passes; ++pass) {
-      GlobalRow source = lowering.rowOf(view, math.add(row, pass * rowStep), isChecked);
+      GlobalRow source = lowering.rowOf(view, math.add(row, pass * rowStep), op.getBounded());
       copyRow(pass, lowering.advance(source.pointer, columnOffset, elementBytes), source.inside);
     }
     return success();

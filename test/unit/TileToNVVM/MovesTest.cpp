@@ -3,6 +3,7 @@
 #include "TileProgram.h"
 
 #include <numeric>
+#include <optional>
 
 using namespace heddle::test;
 using heddle::layout::Layout;
@@ -95,9 +96,11 @@ TEST(Moves, EdgesOfViews) {
   }
 }
 
-/// Pages by a table of a table, booleans, and a constant with different elements.
-TEST(Moves, PagesOfATable) {
-  std::unique_ptr<SimtProgram> program = compileTiles(R"mlir(
+/// Pages by a table of a table, and a constant with different elements; `rows` of them, or 16, which the kernel knows.
+void expectPages(std::optional<int> rows) {
+  std::string view = rows ? "!tile.view<?x8xf32>" : "!tile.view<16x8xf32>";
+  std::unique_ptr<SimtProgram> program =
+      compileTiles(R"mlir(
 #t = #tile.layout<16x8, register = [(0, 1), (8, 0)], lane = [(0, 2), (0, 4), (1, 0), (2, 0), (4, 0)]>
 #c = #tile.layout<8, register = [(1)], lane = [(2), (4), (0), (0), (0)]>
 tile.kernel @k(%pages: memref<3x4x8xf32>, %table: memref<4xi32>, %order: memref<4xi64>, %y: memref<16x8xf32>, %n: i32)
@@ -106,9 +109,15 @@ tile.kernel @k(%pages: memref<3x4x8xf32>, %table: memref<4xi32>, %order: memref<
   %pad = arith.constant -1.0 : f32
   %rows = arith.index_cast %n : i32 to index
   %t = tile.gather_view %table[table %order] : memref<4xi32>, memref<4xi64> -> !tile.view<4xi32>
-  %view = tile.gather_view %pages[table %t, page, :] rows(%rows) : memref<3x4x8xf32>, !tile.view<4xi32> -> !tile.view<?x8xf32>
+)mlir"
+                   "%view = tile.gather_view %pages[table %t, page, :]" +
+                   std::string(rows ? " rows(%rows)" : "") +
+                   " : memref<3x4x8xf32>, !tile.view<4xi32> -> " + view +
+                   R"mlir(
   %out = tile.view %y[:, :] : memref<16x8xf32> -> !tile.view<16x8xf32>
-  %x = tile.load %view[%c0, %c0] pad(%pad) : !tile.view<?x8xf32> -> tensor<16x8xf32, #t>
+)mlir"
+                   "%x = tile.load %view[%c0, %c0] pad(%pad) : " +
+                   view + R"mlir( -> tensor<16x8xf32, #t>
   %weights = arith.constant dense<[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]> : tensor<8xf32, #c>
   %b = tile.broadcast %weights along 0 : tensor<8xf32, #c> -> tensor<16x8xf32, #t>
   %z = arith.mulf %x, %b : tensor<16x8xf32, #t>
@@ -122,14 +131,41 @@ tile.kernel @k(%pages: memref<3x4x8xf32>, %table: memref<4xi32>, %order: memref<
   std::vector<int64_t> order = {3, 1, 0, 2};
   program
       ->run({1, 32, 0}, {{"pages", pages}, {"table", table}, {"order", order}, {"y", y, true}},
-            {14})
+            rows ? std::vector<int32_t>{*rows} : std::vector<int32_t>{})
       .expectClean();
   for (int row = 0; row < 16; ++row)
     for (int column = 0; column < 8; ++column) {
       int32_t page = table[order[row / 4]];
-      float x = row >= 14 || page < 0 ? -1.0f : pages[(page * 4 + row % 4) * 8 + column];
+      float x =
+          row >= rows.value_or(16) || page < 0 ? -1.0f : pages[(page * 4 + row % 4) * 8 + column];
       EXPECT_EQ(y[row * 8 + column], x * (column + 1)) << row << ", " << column;
     }
+}
+
+TEST(Moves, PagesOfATable) {
+  expectPages(14);
+  expectPages(std::nullopt);
+}
+
+/// Numbers of 64 bits that leave the range of an index.
+TEST(Moves, WideNumbers) {
+  std::unique_ptr<SimtProgram> program = compileTiles(R"mlir(
+#t = #tile.layout<64, register = [(1)], lane = [(2), (4), (8), (16), (32)]>
+tile.kernel @k(%y: memref<64xi64>, %start: i32) config <block = [1], warps = 1> {
+  %c0 = arith.constant 0 : index
+  %first = arith.index_cast %start : i32 to index
+  %out = tile.view %y[:] : memref<64xi64> -> !tile.view<64xi64>
+  %n = tile.iota along 0 start(%first) : tensor<64xi64, #t>
+  tile.store %n, %out[%c0] : tensor<64xi64, #t>, !tile.view<64xi64>
+  tile.return
+})mlir");
+  ASSERT_TRUE(program);
+  for (int32_t start : {0, -3, 2147483640, -2147483647 - 1}) {
+    std::vector<int64_t> y(64);
+    program->run({1, 32, 0}, {{"y", y, true}}, {start}).expectClean();
+    for (int i = 0; i < 64; ++i)
+      EXPECT_EQ(y[i], int64_t(start) + i);
+  }
 }
 
 } // namespace
