@@ -50,12 +50,16 @@ std::string numberText(double value) {
 
 LogicalResult verifyNumber(Operation *op, StringRef name, double value, double low,
                            bool exclusive) {
-  bool inRange = exclusive ? value > low : value >= low;
-  if (std::isfinite(value) && inRange)
+  auto fits = [&](double x) { return std::isfinite(x) && (exclusive ? x > low : x >= low); };
+  // What is computed in f32 would overflow, or divide by 0.
+  bool fitsAsSingle = fits(double(float(value)));
+  if (fits(value) && fitsAsSingle)
     return success();
   InFlightDiagnostic diag = op->emitOpError() << "expected a finite " << name;
   if (std::isfinite(low))
     diag << (exclusive ? " > " : " >= ") << numberText(low);
+  if (fits(value))
+    diag << " in f32";
   return diag << ", got " << numberText(value);
 }
 

@@ -60,9 +60,6 @@ Value TileLowering::bindSums(tile::DotOp op) {
 }
 
 LogicalResult TileLowering::lowerDot(tile::DotOp op) {
-  if (op.getPrecision() != tile::DotPrecision::IEEE)
-    return op.emitOpError("with precision ") << tile::stringifyDotPrecision(op.getPrecision())
-                                             << " is not supported in kernels for CPUs";
   if (takesDotForm(op))
     return dotForm(op), success();
   if (std::optional<ColumnChain> chain = columnChainFrom(op))

@@ -7,15 +7,6 @@
 // ROWS: option 'rows' must be positive, is 0
 // PAIRS: option 'bf16-pairs' needs 16 lanes, there are 8
 
-tile.kernel @precision(%x: memref<16x16xf32>) {
-  %a = arith.constant dense<1.0> : tensor<16x16xf32>
-  // expected-error@+1 {{'tile.dot' op with precision tf32 is not supported in kernels for CPUs}}
-  %p = tile.dot %a, %a, %a precision tf32 : tensor<16x16xf32>, tensor<16x16xf32> -> tensor<16x16xf32>
-  tile.return
-}
-
-// -----
-
 tile.kernel @unknown(%n: index) {
   %a = arith.constant dense<1.0> : tensor<16x16xf32>
   // expected-error@+1 {{'tensor.extract_slice' op is not supported in kernels for CPUs}}

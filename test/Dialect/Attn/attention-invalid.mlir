@@ -81,6 +81,22 @@ func.func @scale(%q: tensor<1x5x8x64xf32>) {
 
 // -----
 
+func.func @scale_of_f64(%q: tensor<1x5x8x64xf32>) {
+  // expected-error @below {{'attn.attention' op expected a finite scale in f32, got 1e+300}}
+  %o = attn.attention %q, %q, %q {scale = 1.0e300 : f64} : (tensor<1x5x8x64xf32>, tensor<1x5x8x64xf32>, tensor<1x5x8x64xf32>) -> tensor<1x5x8x64xf32>
+  return
+}
+
+// -----
+
+func.func @softcap_of_f64(%q: tensor<1x5x8x64xf32>) {
+  // expected-error @below {{'attn.attention' op expected a finite softcap > 0 in f32, got 1e-300}}
+  %o = attn.attention %q, %q, %q {softcap = 1.0e-300 : f64} : (tensor<1x5x8x64xf32>, tensor<1x5x8x64xf32>, tensor<1x5x8x64xf32>) -> tensor<1x5x8x64xf32>
+  return
+}
+
+// -----
+
 func.func @no_scale(%q: tensor<1x5x8x?xf32>) {
   // expected-error @below {{'attn.attention' op expected attribute scale, as dimension 3 of query is dynamic}}
   %o = attn.attention %q, %q, %q : (tensor<1x5x8x?xf32>, tensor<1x5x8x?xf32>, tensor<1x5x8x?xf32>) -> tensor<1x5x8x?xf32>

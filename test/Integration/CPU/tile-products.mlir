@@ -42,7 +42,8 @@ tile.kernel @product(%x: !matrix, %w: !matrix, %y: !matrix) {
   %sum = scf.for %k = %c0 to %depth step %c21 iter_args(%acc = %zeros) -> (tensor<29x35xf32>) {
     %a = tile.load %xView[%row, %k] pad(%zero) : !tile.view<?x?xf32> -> tensor<29x21xf32>
     %b = tile.load %wView[%column, %k] pad(%zero) : !tile.view<?x?xf32> -> tensor<35x21xf32>
-    %next = tile.dot %a, %b, %acc {transpose_b} : tensor<29x21xf32>, tensor<35x21xf32> -> tensor<29x35xf32>
+    // A kernel for GPUs may ask for less than f32, which CPUs always multiply in.
+    %next = tile.dot %a, %b, %acc precision tf32 {transpose_b} : tensor<29x21xf32>, tensor<35x21xf32> -> tensor<29x35xf32>
     scf.yield %next : tensor<29x35xf32>
   }
   tile.store %sum, %yView[%row, %column] : tensor<29x35xf32>, !tile.view<?x?xf32>
