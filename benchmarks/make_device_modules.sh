@@ -60,9 +60,16 @@ for type in f16 bf16; do
   attention $type 32 8 128
   attention $type 16 8 256
 done
+# A small model with all other kernels: a program that repeats a stored run, its weights and the logits.
+model=$root/test/goldens/models/llama
+mkdir "$folder/llama"
+"$compiler" "$model" "--target=$targets" --emit=exe -o "$folder/llama/llama"
+cp "$model/model.safetensors" "$model/expected.safetensors" "$folder/llama"
 {
   echo '{"attention": ['
   (IFS=,; echo "${entries[*]}" | sed 's/},{/},\n{/g')
+  echo '], "models": ['
+  echo "{\"file\": \"llama/llama\", \"weights\": \"llama/model.safetensors\", \"expected\": \"llama/expected.safetensors\", \"targets\": [\"${targets//,/\", \"}\"]}"
   echo ']}'
 } >"$folder/device.json"
 cp "$root/benchmarks/device.sh" "$root/benchmarks/device.py" "$root/benchmarks/heddle_module.py" "$folder"
