@@ -28,14 +28,15 @@ struct AccessDim {
   Value index;     ///< of the tile's first element
   Value extent;    ///< of the view
   bool isChecked;  ///< whether elements may be outside
-  bool isPositive; ///< whether the index is known to be at least 0
+  bool isPositive; ///< whether all coordinates of the tile are known to be at least 0
 };
 
 } // namespace
 
 static AccessDim dimOf(KernelLowering &lowering, Value index, Value extent, int64_t tileExtent,
                        bool isChecked) {
-  AccessDim dim{lowering.scalar(index), extent, isChecked, lowering.isNonNegative(index)};
+  AccessDim dim{lowering.scalar(index), extent, isChecked,
+                lowering.isNonNegative(index, tileExtent)};
   std::optional<int64_t> first = constantOf(index), size = constantOf(extent);
   if (first && size && *first >= 0 && *first + tileExtent <= *size)
     dim.isChecked = false;

@@ -133,7 +133,7 @@ TileCopy::Bound TileCopy::boundOf(int dim, Value first) {
   if (!mayBeOutside(dim))
     return {};
   return {first, view.extents[dim], math.sub(view.extents[dim], first),
-          lowering.isNonNegative(op.getIndices()[dim])};
+          lowering.isNonNegative(op.getIndices()[dim], extent(dim))};
 }
 
 Value TileCopy::isInside(const Bound &bound, int64_t distance) {

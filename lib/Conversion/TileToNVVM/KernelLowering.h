@@ -135,7 +135,8 @@ public:
   GlobalRow rowOf(const GlobalView &view, mlir::Value row, bool checked);
   /// 0 <= coordinate < extent; null if that is known. The extent is at least 0.
   mlir::Value isInside(mlir::Value coordinate, mlir::Value extent);
-  bool isNonNegative(mlir::Value index);
+  /// Whether index, ..., index + count - 1 are known to be at least 0 in 32 bits. Sums that are not known are taken not to overflow.
+  bool isNonNegative(mlir::Value index, int64_t count = 1);
 
   // KernelLowering.cpp: shared memory
   const SharedBuffer &buffer(mlir::Value value) { return buffers.find(value)->second; }

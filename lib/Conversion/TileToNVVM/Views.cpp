@@ -74,9 +74,9 @@ GlobalRow KernelLowering::rowOf(const GlobalView &view, Value row, bool checked)
 // What is known about an index
 //===----------------------------------------------------------------------===//
 
-bool KernelLowering::isNonNegative(Value index) {
+bool KernelLowering::isNonNegative(Value index, int64_t count) {
   if (std::optional<int64_t> constant = constantOf(index))
-    return *constant >= 0;
+    return *constant >= 0 && llvm::isInt<32>(*constant + count - 1);
   if (auto argument = dyn_cast<BlockArgument>(index)) {
     auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
     return loop && argument == loop.getInductionVar() && isNonNegative(loop.getLowerBound());

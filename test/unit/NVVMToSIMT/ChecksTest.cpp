@@ -23,10 +23,11 @@ std::string kernel(const std::string &body) {
          "\nllvm.return\n}";
 }
 
-SimtResult runKernel(const std::string &body, uint32_t threads = 64, bool writable = true) {
+SimtResult runKernel(const std::string &body, uint32_t threads = 64, bool writable = true,
+                     uint32_t wordsOfAThread = 1) {
   SimtProgram program(kernel(body));
   std::vector<int32_t> x(threads);
-  return program.run({1, threads, 4 * threads}, {{"x", x, writable}});
+  return program.run({1, threads, 4 * threads * wordsOfAThread}, {{"x", x, writable}});
 }
 
 /// Each thread reads what the first warp's thread of its lane has written; `between` is to order them.
@@ -190,6 +191,64 @@ TEST(Checks, CopiesOfOthersNeedABarrierToo) {
     EXPECT_TRUE(report.kind == HEDDLE_SIM_RACE || report.kind == HEDDLE_SIM_ASYNC_READ ||
                 report.kind == HEDDLE_SIM_UNINITIALIZED_READ)
         << result.message;
+}
+
+/// Kernels that differ little from wrong ones.
+TEST(Checks, NoFalseAlarms) {
+  // Neighbours in a word, each of another thread's.
+  for (const char *type : {"i8", "i16"}) {
+    std::string t = type;
+    runKernel("%at = llvm.getelementptr %shared[%tid] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, " + t +
+              "\n%low = llvm.trunc %tid : i32 to " + t + "\nllvm.store %low, %at : " + t +
+              ", !llvm.ptr<3>\n%v = llvm.load volatile %at : !llvm.ptr<3> -> " + t +
+              "\nnvvm.barrier\n%w = llvm.load volatile %shared : !llvm.ptr<3> -> i32")
+        .expectClean();
+  }
+  // Warps come to one barrier from different places.
+  runKernel(exchange(R"mlir(
+      %first = llvm.icmp "ult" %tid, %c32 : i32
+      llvm.cond_br %first, ^one, ^two
+    ^one:
+      nvvm.barrier
+      llvm.br ^end
+    ^two:
+      nvvm.barrier
+      llvm.br ^end
+    ^end:
+)mlir"))
+      .expectClean();
+  // Half a warp exchanges, and its mask says so.
+  runKernel(R"mlir(
+      %half = llvm.mlir.constant(65535 : i32) : i32
+      %c16 = llvm.mlir.constant(16 : i32) : i32
+      %c31 = llvm.mlir.constant(31 : i32) : i32
+      %low = llvm.icmp "ult" %tid, %c16 : i32
+      llvm.cond_br %low, ^one, ^end
+    ^one:
+      %v = nvvm.shfl.sync bfly %half, %tid, %c1, %c31 : i32 -> i32
+      llvm.store %v, %out : i32, !llvm.ptr<1>
+      llvm.br ^end
+    ^end:
+)mlir",
+            32)
+      .expectClean();
+  // Of two copies in flight the older has come, and a copy of no bytes reads none.
+  runKernel(R"mlir(
+      nvvm.cp.async.shared.global %mine, %out, 4, cache = ca : !llvm.ptr<3>, !llvm.ptr<1>
+      nvvm.cp.async.commit.group
+      %far = llvm.getelementptr %mine[64] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i32
+      %past = llvm.getelementptr %out[64] : (!llvm.ptr<1>) -> !llvm.ptr<1>, i32
+      nvvm.cp.async.shared.global %far, %past, 4, cache = ca, %c0 : !llvm.ptr<3>, !llvm.ptr<1>, i32
+      nvvm.cp.async.commit.group
+      nvvm.cp.async.wait.group 1
+      nvvm.barrier
+      %other = llvm.xor %tid, %c32 : i32
+      %its = llvm.getelementptr %shared[%other] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i32
+      %v = llvm.load volatile %its : !llvm.ptr<3> -> i32
+      nvvm.cp.async.wait.group 0
+)mlir",
+            64, true, /*wordsOfAThread=*/2)
+      .expectClean();
 }
 
 } // namespace

@@ -147,6 +147,28 @@ TEST(Moves, PagesOfATable) {
   expectPages(std::nullopt);
 }
 
+/// Tiles of 64 from a position on at which they leave the range of 32 bits, up to which they are outside.
+TEST(Moves, EndOfTheRange) {
+  for (const char *start : {"2147483647", "2147483620", "-2147483648"}) {
+    std::unique_ptr<SimtProgram> program = compileTiles(R"mlir(
+#t = #tile.layout<64, register = [(32)], lane = [(1), (2), (4), (8), (16)]>
+tile.kernel @k(%x: memref<8xf32>, %y: memref<64xf32>) config <block = [1], warps = 1> {
+  %c0 = arith.constant 0 : index
+  %pad = arith.constant 2.0 : f32
+  %start = arith.constant )mlir" + std::string(start) + R"mlir( : index
+  %in = tile.view %x[:] : memref<8xf32> -> !tile.view<8xf32>
+  %out = tile.view %y[:] : memref<64xf32> -> !tile.view<64xf32>
+  %t = tile.load %in[%start] pad(%pad) : !tile.view<8xf32> -> tensor<64xf32, #t>
+  tile.store %t, %out[%c0] : tensor<64xf32, #t>, !tile.view<64xf32>
+  tile.return
+})mlir");
+    ASSERT_TRUE(program);
+    std::vector<float> x(8), y(64), expected(64, 2);
+    program->run({1, 32, 0}, {{"x", x}, {"y", y, true}}).expectClean();
+    EXPECT_EQ(y, expected) << start;
+  }
+}
+
 /// Numbers of 64 bits that leave the range of an index.
 TEST(Moves, WideNumbers) {
   std::unique_ptr<SimtProgram> program = compileTiles(R"mlir(
