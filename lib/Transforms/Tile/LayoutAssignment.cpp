@@ -29,6 +29,9 @@ static bool canHaveLayouts(Operation *op) {
              tensor::ExtractOp, tile::IfAnyOp, tile::SkipUnlessOp, tile::YieldOp>(op);
 }
 
+/// Far more than the 255 registers of a thread.
+static constexpr int64_t maxElementsOfThread = 65536;
+
 /// Whether a product reads the value as it is.
 static bool feedsProduct(Value value) {
   return llvm::any_of(value.getUses(), [](OpOperand &use) {
@@ -48,9 +51,18 @@ LogicalResult LayoutAssignment::collect() {
         op->emitOpError() << "expected tiles without layouts, got " << value.getType();
         return WalkResult::interrupt();
       }
+      // Code is written out for each element that a thread holds.
+      int64_t threads = 32 * warps,
+              held = cast<RankedTensorType>(value.getType()).getNumElements() / threads;
+      if (held > maxElementsOfThread) {
+        op->emitOpError() << "expected at most " << maxElementsOfThread
+                          << " elements of a tile in each of " << threads << " threads, got "
+                          << held << " of " << value.getType();
+        return WalkResult::interrupt();
+      }
     }
     if (!canHaveLayouts(op)) {
-      op->emitOpError() << "has no layout on a GPU";
+      op->emitOpError() << "is not supported in kernels for GPUs";
       return WalkResult::interrupt();
     }
     ops.push_back(op);

@@ -62,7 +62,18 @@ tile.kernel @has_layout() config <block = [32], warps = 1> {
 
 tile.kernel @solve() config <block = [16], warps = 1> {
   %a = arith.constant dense<0.0> : tensor<16x16xf32>
-  // expected-error @below {{'tile.solve_triangular' op has no layout on a GPU}}
+  // expected-error @below {{'tile.solve_triangular' op is not supported in kernels for GPUs}}
   %x = tile.solve_triangular %a, %a : tensor<16x16xf32>, tensor<16x16xf32>
+  tile.return
+}
+
+// -----
+
+tile.kernel @too_large(%x: memref<65536x65536xf32>) config <block = [64], warps = 4> {
+  %c0 = arith.constant 0 : index
+  %v = tile.view %x[:, :] : memref<65536x65536xf32> -> !tile.view<65536x65536xf32>
+  // expected-error @below {{'tile.load' op expected at most 65536 elements of a tile in each of 128 threads, got 33554432 of 'tensor<65536x65536xf32>'}}
+  %t = tile.load %v[%c0, %c0] : !tile.view<65536x65536xf32> -> tensor<65536x65536xf32>
+  tile.store %t, %v[%c0, %c0] : tensor<65536x65536xf32>, !tile.view<65536x65536xf32>
   tile.return
 }
