@@ -37,12 +37,16 @@ LogicalResult IfAnyOp::verifyRegions() {
 }
 
 LogicalResult SkipUnlessOp::verify() {
-  int64_t rows = getCondition().getType().getDimSize(0);
-  for (Type type : (*this)->getParentOp()->getResultTypes()) {
-    auto tile = dyn_cast<RankedTensorType>(type);
-    if (tile && tile.getRank() > 0 && tile.getDimSize(0) != rows)
-      return emitOpError() << "expected a condition with as many rows as the loop's tiles, got "
-                           << rows << " rows and " << type;
+  if (getConditions().empty())
+    return emitOpError() << "expected a condition";
+  for (Value condition : getConditions()) {
+    int64_t rows = cast<RankedTensorType>(condition.getType()).getDimSize(0);
+    for (Type type : (*this)->getParentOp()->getResultTypes()) {
+      auto tile = dyn_cast<RankedTensorType>(type);
+      if (tile && tile.getRank() > 0 && tile.getDimSize(0) != rows)
+        return emitOpError() << "expected a condition with as many rows as the loop's tiles, got "
+                             << rows << " rows and " << type;
+    }
   }
   return success();
 }

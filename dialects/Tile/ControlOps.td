@@ -83,29 +83,40 @@ def Tile_SkipUnlessOp : Tile_Op<"skip_unless", [ParentOneOf<["::mlir::scf::ForOp
     the loop around it computes in row i depends on row i of tiles only, but for
     operands of products, and leaves row i of what the loop carries as it is
     (but for the sign of zeros, and where 0 is multiplied by what is not finite)
-    if element i of `condition` is false. Then a part of the program, such as a
+    if element i of each condition is false. Then a part of the program, such as a
     warp, may leave out what the trip computes for its rows if all of their
     elements are false. Copies and barriers stay.
 
+    With n conditions the promise is made for each of n equal parts of the scores'
+    columns. Scores are results of products from which operand a of another
+    product of the trip, the weights, is computed element by element. If element i
+    of condition p is false, what stands in row i and part p of the scores changes
+    nothing, and part p of row i of the weights is 0. Then the first product may
+    leave out part p of its columns, and the second one part p of its depth.
+
     It says so before the work that may be left out. On GPUs tile-skip-trips does
-    that; elsewhere the hint is dropped.
+    that; elsewhere the hint is dropped. With `products` only those are worth it,
+    such as where branches around more than them would cost registers.
 
     | name | meaning |
     |---|---|
-    | condition | tile of i1 of rank 1 |
+    | conditions | tiles of i1 of rank 1, one for each part |
+    | products | nothing but products is left out |
 
-    Constraints: inside of an scf.for whose tiles have as many rows (extent of
-    dimension 0) as `condition`.
+    Constraints: at least one condition; inside of an scf.for whose tiles have as
+    many rows (extent of dimension 0) as each condition.
 
-    Example:
+    Examples:
 
     ```mlir
     %sees = arith.cmpi sge, %lastVisible, %firstOfBlock : tensor<128xi32>
     tile.skip_unless %sees : tensor<128xi1>
+    // Keys 0 to 31 of the block, and 32 to 63.
+    tile.skip_unless products %seesFirst, %seesSecond : tensor<128xi1>, tensor<128xi1>
     ```
   }];
-  let arguments = (ins Tile_FlagRows:$condition);
-  let assemblyFormat = "$condition attr-dict `:` type($condition)";
+  let arguments = (ins Variadic<Tile_FlagRows>:$conditions, UnitAttr:$products);
+  let assemblyFormat = "(`products` $products^)? $conditions attr-dict `:` type($conditions)";
   let hasVerifier = 1;
 }
 

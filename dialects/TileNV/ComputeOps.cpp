@@ -19,10 +19,22 @@ static RankedTensorType tileOf(Type operand) {
   return RankedTensorType::get(tile.getShape(), tile.getElementType());
 }
 
+int64_t DotOp::getDepth() { return tileOf(getA().getType()).getDimSize(getTransposeA() ? 0 : 1); }
+
 LogicalResult DotOp::verify() {
   for (Value operand : {getA(), getB()})
     if (auto buffer = dyn_cast<BufferType>(operand.getType()); buffer && buffer.getRank() != 2)
       return emitOpError() << "expected operands of rank 2, got " << buffer;
+  int64_t divided = getNeedsDepth() ? getDepth() : getType().getDimSize(1);
+  if (int64_t parts = getNeeded().size(); parts > 0 && divided % parts != 0)
+    return emitOpError() << "expected the number of conditions to divide "
+                         << (getNeedsDepth() ? "K" : "the columns") << " (" << divided << "), got "
+                         << parts;
+  for (Value condition : getNeeded())
+    if (auto rows = cast<RankedTensorType>(condition.getType());
+        rows.getDimSize(0) != getType().getDimSize(0))
+      return emitOpError() << "expected conditions of as many rows as the result ("
+                           << getType().getDimSize(0) << "), got " << rows;
   return tile::verifyDotTypes(*this, tileOf(getA().getType()), tileOf(getB().getType()), getType(),
                               getTransposeA(), getTransposeB(), getPrecision());
 }

@@ -122,16 +122,32 @@ def TileNV_DotOp : TileNV_Op<"dot", [AllTypesMatch<["acc", "result"]>,
     As `tile.dot`. An operand in a buffer is read fragment by fragment between the matrix instructions; one in registers has the
     layout of the instruction's operand (`layout::mmaTile`). The accumulator has the layout of the instruction's result.
 
+    With `needs`, a warp may leave out what nothing depends on. Its n tiles of i1 of rank 1 stand for n equal parts of the result's
+    columns, with `needs_depth` of K. If element i of the tile of part p is false, row i of the result may or may not have the products
+    of that part added. A warp computes the parts of which some element is true in its rows, and may compute others; of a part of which none is,
+    it reads no operands. The layout of each tile gives every warp the rows that it has of the result.
+
+    Constraints: the tiles of `needs` have as many rows as the result, and their number divides its columns, with `needs_depth` K.
+
     ```mlir
     %s = tile_nv.dot %queries, %keys, %zero {transpose_b}
         : !tile_nv.buffer<128x64xf16, #s0>, !tile_nv.buffer<64x64xf16, #s1> -> tensor<128x64xf32, #accumulator>
+    %o = tile_nv.dot %weights, %values, %acc needs(%first, %second : tensor<128xi1, #rows>, tensor<128xi1, #rows>) {needs_depth}
+        : tensor<128x64xf16, #operand>, !tile_nv.buffer<64x128xf16, #s2> -> tensor<128x128xf32, #accumulator>
     ```
   }];
-  let arguments = (ins TileNV_Operand:$a, TileNV_Operand:$b, Tile_Matrix:$acc, UnitAttr:$transpose_a, UnitAttr:$transpose_b,
-                       DefaultValuedAttr<Tile_DotPrecisionAttr, "::heddle::tile::DotPrecision::IEEE">:$precision);
+  let arguments = (ins TileNV_Operand:$a, TileNV_Operand:$b, Tile_Matrix:$acc, Variadic<Tile_FlagRows>:$needed,
+                       UnitAttr:$transpose_a, UnitAttr:$transpose_b,
+                       DefaultValuedAttr<Tile_DotPrecisionAttr, "::heddle::tile::DotPrecision::IEEE">:$precision,
+                       UnitAttr:$needs_depth);
   let results = (outs Tile_Matrix:$result);
   let assemblyFormat = [{
-    $a `,` $b `,` $acc (`precision` `` $precision^)? attr-dict `:` type($a) `,` type($b) `->` type($result)
+    $a `,` $b `,` $acc (`precision` `` $precision^)? (`needs` `(` $needed^ `:` type($needed) `)`)? attr-dict
+    `:` type($a) `,` type($b) `->` type($result)
+  }];
+  let extraClassDeclaration = [{
+    /// The extent K.
+    int64_t getDepth();
   }];
   let hasVerifier = 1;
 }

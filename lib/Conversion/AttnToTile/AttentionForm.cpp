@@ -48,6 +48,9 @@ constexpr BlockSizes gpuBlocks[] = {{128, 128, 32, 4, 32},
                                     {largestHeadDim, 16, 32, 4},
                                     {largestHeadDim, 16, 16, 4}};
 
+/// Keys of a part of a masked block: the depth of a matrix instruction of 16 bits, and of one of 32 bits.
+constexpr int64_t edgePartKeys = 16, leastPartKeys = 8;
+
 /// Queries of a one-token call: the rows of one matrix instruction.
 constexpr int64_t leastRows = 16;
 
@@ -107,6 +110,28 @@ static BlockSizes chooseForGPU(const AttentionForm &form, const GPUChip &chip) {
       return row;
   }
   return std::end(gpuBlocks)[-1];
+}
+
+/// Parts of a masked block of K keys, so that edges cost no more than one block of scores for each block of rows. Of an edge that begins
+/// anywhere, a warp with r rows computes up to (r - 1) / 2 + K - 1 hidden keys for each row, less where warps' edges begin differently in
+/// the blocks, r keys apart. Both ends of a window are two such edges; blocks begin where the left one of the first warp does.
+static int64_t chooseEdgeParts(const BlockSizes &block, const AttentionForm &form) {
+  int64_t queries = form.type(AttentionPart::Query).getDimSize(1);
+  int64_t warps = std::clamp<int64_t>(block.queries / 16, 1, block.warps);
+  int64_t rows = block.queries / warps, keys = block.keys;
+  if (!ShapedType::isDynamic(queries))
+    rows = std::clamp<int64_t>(queries, 1, rows);
+  int64_t hiddenTwice = rows - 1 + 2 * (keys - 1);
+  if (form.isLeftBounded())
+    hiddenTwice += rows - 1 + (warps > 1 ? 2 * (keys - 1) : 0);
+  else
+    hiddenTwice -= rows * (std::clamp<int64_t>(keys / rows, 1, warps) - 1);
+  if (hiddenTwice <= 2 * keys)
+    return 1;
+  // With as many rows as keys, fragments of 16 rows are asked apart, which pays for narrow parts.
+  bool areNarrow = keys <= edgePartKeys || (form.isLeftBounded() && rows >= keys);
+  int64_t part = areNarrow ? leastPartKeys : edgePartKeys;
+  return keys % part == 0 ? keys / part : 1;
 }
 
 /// From a table, or from the first two extents of a hint on the operation.
@@ -223,8 +248,11 @@ AttentionForm::AttentionForm(attn::AttentionOp op, const KernelTarget &target)
   blockQueries = blocks.queries;
   blockKeys = blocks.keys;
   edgeKeys = blockKeys;
-  if (blocks.warps)
+  if (blocks.warps) {
     warps = blocks.warps;
+    if (isLeftBounded() || isRightBounded())
+      edgeParts = chooseEdgeParts(blocks, *this);
+  }
   // A hint without a chunk asks for blocks of queries.
   if (!target.chip && hint.size() != 2) {
     int64_t keyBytes = type(Part::Key).getElementTypeBitWidth() / 8;

@@ -66,6 +66,8 @@ struct AttentionForm {
   int64_t keyDim, valueDim;
   /// Rows of the tiles of queries and of keys, and of keys in blocks that are masked.
   int64_t blockQueries, blockKeys, edgeKeys;
+  /// Equal parts of the keys of a masked block that warps leave out on their own, on GPUs.
+  int64_t edgeParts = 1;
   /// Query heads of one key head that a program computes side by side.
   int64_t programHeads = 1;
   /// Columns of the tiles of keys and of values: the head dimensions, on GPUs filled up to a multiple of 16.

@@ -222,10 +222,18 @@ Tile AttentionKernel::keyScores(Index key, KeyBlock kind) {
 
 RunningSoftmax AttentionKernel::step(Index key, KeyBlock kind, const RunningSoftmax &before) {
   // On GPUs warps have rows of their own. Scores of -inf leave a row as it is. Without a margin, which is as if each trip were masked,
-  // registers do not suffice for it everywhere.
-  if (form.warps && form.rescaleMargin > 0)
-    if (std::optional<Tile> seeSome = scores.seeSome(key, kind))
-      tile::SkipUnlessOp::create(emit, *seeSome);
+  // registers do not suffice everywhere for leaving out more than products.
+  if (form.warps) {
+    auto skipUnless = [&](ArrayRef<Value> seeSome, bool onlyProducts) {
+      if (!seeSome.empty())
+        tile::SkipUnlessOp::create(emit, seeSome, onlyProducts);
+    };
+    bool skipsTrips = form.rescaleMargin > 0;
+    if (form.edgeParts > 1 || !skipsTrips)
+      skipUnless(scores.seeSome(key, kind, form.edgeParts), /*onlyProducts=*/true);
+    if (skipsTrips)
+      skipUnless(scores.seeSome(key, kind, 1), /*onlyProducts=*/false);
+  }
   Tile s = keyScores(key, kind);
   auto values = [&] { return load(valueRows, key, kind, form.valueDim, form.valueColumns); };
   return hasMargin(kind) ? softmax.addWithMargin(before, s, scores.factor(), values)

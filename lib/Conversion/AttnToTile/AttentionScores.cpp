@@ -155,21 +155,40 @@ std::optional<Tile> AttentionScores::visible(Index key, KeyBlock kind) {
   return all;
 }
 
-std::optional<Tile> AttentionScores::seeSome(Index key, KeyBlock kind) {
+/// Which queries see some of the columns [begin, end) of the block; none where all do. No block is past the last key, but parts may be.
+std::optional<Tile> AttentionScores::seeSomeOf(Index key, KeyBlock kind, int64_t begin,
+                                               int64_t end) {
   int64_t queries = shape.front();
   auto limit = [&](Index number) { return emit.splat(number, queries); };
   auto positionsOf = [&](Index first) { return emit.iota(queries, 0, first); };
+  std::optional<Tile> all;
+  auto require = [&](Tile condition) { all = all ? both(*all, condition) : condition; };
   Index first = block.firstPosition - key;
-  if (kind == KeyBlock::Last && form.isRightBounded())
-    return atMost(limit(emit.index(0)), positionsOf(first + form.right));
-  if (kind != KeyBlock::First)
-    return std::nullopt;
-  Tile isNear = atMost(positionsOf(first - form.left), limit(emit.index(keysOf(kind) - 1)));
-  if (form.globalKeys)
-    isNear = either(isNear, atMost(limit(key), limit(emit.index(form.globalKeys - 1))));
-  if (!form.isRightBounded() || form.left + form.right >= reachOfFirst())
-    return isNear;
-  return both(isNear, atMost(limit(emit.index(0)), positionsOf(first + form.right)));
+  bool isFirst = kind == KeyBlock::First, isPart = end - begin < keysOf(kind);
+  if (isFirst) {
+    Tile isNear = atMost(positionsOf(first - form.left), limit(emit.index(end - 1)));
+    if (form.globalKeys)
+      isNear = either(isNear, atMost(limit(key + begin), limit(emit.index(form.globalKeys - 1))));
+    require(isNear);
+  }
+  bool reachesRight =
+      kind == KeyBlock::Last || (isFirst && form.left + form.right < reachOfFirst());
+  if (form.isRightBounded() && reachesRight)
+    require(atMost(limit(emit.index(begin)), positionsOf(first + form.right)));
+  if (isPart && kind == KeyBlock::Global)
+    require(atMost(limit(emit.index(begin)), limit(*block.globalEnd - key - 1)));
+  else if (isPart && form.right != 0 && mayLackKeys(kind))
+    require(atMost(limit(emit.index(begin)), limit(block.keys - key - 1)));
+  return all;
+}
+
+SmallVector<Value> AttentionScores::seeSome(Index key, KeyBlock kind, int64_t parts) {
+  SmallVector<Value> conditions;
+  int64_t size = keysOf(kind) / parts;
+  for (int64_t begin = 0; begin < keysOf(kind); begin += size)
+    if (std::optional<Tile> some = seeSomeOf(key, kind, begin, begin + size))
+      conditions.push_back(*some);
+  return conditions;
 }
 
 Tile AttentionScores::apply(Tile products, Index key, KeyBlock kind) {

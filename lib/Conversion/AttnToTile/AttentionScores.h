@@ -52,8 +52,8 @@ public:
   int64_t keysOf(KeyBlock kind) const {
     return kind == KeyBlock::Inside || kind == KeyBlock::Any ? form.blockKeys : form.edgeKeys;
   }
-  /// Which queries see some key of the block from `key` on, as tile of i1; none where all do.
-  std::optional<Tile> seeSome(Index key, KeyBlock kind);
+  /// Which queries see some key of each of `parts` equal parts of the block from `key` on, as tiles of i1; none where all see some of each.
+  llvm::SmallVector<mlir::Value> seeSome(Index key, KeyBlock kind, int64_t parts);
   /// Whether such a block may be past the last key.
   bool mayLackKeys(KeyBlock kind) const;
 
@@ -70,6 +70,7 @@ private:
   /// The last key of a block at the left end of a window is at most this far right of where the first query's window begins.
   int64_t reachOfFirst() const { return form.blockQueries + form.edgeKeys - 3; }
   std::optional<Tile> visible(Index key, KeyBlock kind);
+  std::optional<Tile> seeSomeOf(Index key, KeyBlock kind, int64_t begin, int64_t end);
   Tile isBelow(Tile columns, Index end);
 
   TileEmitter &emit;

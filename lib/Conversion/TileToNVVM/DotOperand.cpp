@@ -40,7 +40,12 @@ template <typename Op> static DotForm formOf(Op op) {
 }
 
 DotForm DotForm::of(tile::DotOp op) { return formOf(op); }
-DotForm DotForm::of(tile_nv::DotOp op) { return formOf(op); }
+DotForm DotForm::of(tile_nv::DotOp op) {
+  DotForm form = formOf(op);
+  form.needed = op.getNeeded();
+  form.needsDepth = op.getNeedsDepth();
+  return form;
+}
 
 Type DotForm::inputElement() const {
   if (auto buffer = dyn_cast<tile_nv::BufferType>(a.getType()))

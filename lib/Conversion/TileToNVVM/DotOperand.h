@@ -16,6 +16,8 @@ struct DotForm {
   bool transposeA, transposeB;
   tile::DotPrecision precision;
   int64_t rows, columns, depth; ///< M, N, K
+  mlir::ValueRange needed = {}; ///< `needs` of tile_nv.dot
+  bool needsDepth = false;
 
   static DotForm of(tile::DotOp op);
   static DotForm of(tile_nv::DotOp op);

@@ -11,11 +11,12 @@
 //   tf32     a b = hi(a) hi(b)
 //   tf32x3   a b = hi(a) lo(b) + lo(a) hi(b) + hi(a) hi(b)       lo(x) = hi(x - hi(x)), hi(x): x rounded to tf32
 //
-// The small terms are added first. Other types, and f32 with `ieee`, have no such instruction: FmaDots.cpp.
+// The small terms are added first. What a warp may leave out (`needs`) stands in branches, DotParts.cpp. Other types, and f32 with `ieee`, have no such instruction: FmaDots.cpp.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Dots.h"
+#include "DotParts.h"
 
 using namespace mlir;
 using namespace heddle;
@@ -34,11 +35,18 @@ public:
   MmaProduct(KernelLowering &lowering, const DotForm &dot)
       : lowering(lowering), b(lowering.b), dot(dot), element(dot.inputElement()) {}
 
-  LogicalResult lower(layout::MmaTiling tiling);
+  LogicalResult lower(layout::MmaTiling tiling, const Layout &accumulator);
 
 private:
   OrderOfK orderOfK(const layout::MmaTiling &tiling);
   Terms terms(SmallVector<Value> fragment);
+  /// The four sums of a fragment.
+  MutableArrayRef<Value> sumsOf(int64_t m, int64_t n) {
+    return MutableArrayRef<Value>(sums).slice((m * repeatN + n) * 4, 4);
+  }
+  void addPart(DotOperand left, DotOperand right, const DotPart &part, ValueRange conditions);
+  void branch(Value condition, ArrayRef<int64_t> blocks, ArrayRef<int64_t> pairs,
+              llvm::function_ref<void()> change);
   void multiply(const Terms &x, const Terms &y, MutableArrayRef<Value> sums);
   void instruction(ValueRange x, ValueRange y, MutableArrayRef<Value> sums);
   Value toTF32(Value value) {
@@ -49,6 +57,8 @@ private:
   ImplicitLocOpBuilder &b;
   const DotForm &dot;
   Type element;
+  int64_t repeatM = 1, repeatN = 1;
+  SmallVector<Value> sums;
 };
 
 } // namespace
@@ -113,7 +123,61 @@ void MmaProduct::multiply(const Terms &x, const Terms &y, MutableArrayRef<Value>
   instruction(x[0], y[0], sums);
 }
 
-LogicalResult MmaProduct::lower(layout::MmaTiling tiling) {
+/// Changes the sums of some fragments if the condition, which all lanes share, is true.
+void MmaProduct::branch(Value condition, ArrayRef<int64_t> blocks, ArrayRef<int64_t> pairs,
+                        llvm::function_ref<void()> change) {
+  auto eachSum = [&](auto visit) {
+    for (int64_t m : blocks)
+      for (int64_t first : pairs)
+        for (int64_t n = first; n < std::min(first + 2, repeatN); ++n)
+          for (Value &sum : sumsOf(m, n))
+            visit(sum);
+  };
+  SmallVector<Value> before, after;
+  eachSum([&](Value &sum) { before.push_back(sum); });
+  SmallVector<Type> types(before.size(), b.getF32Type());
+  auto choice =
+      scf::IfOp::create(b, types, condition, /*addThenBlock=*/true, /*addElseBlock=*/true);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToEnd(choice.elseBlock());
+    scf::YieldOp::create(b, before);
+    b.setInsertionPointToEnd(choice.thenBlock());
+    change();
+    eachSum([&](Value &sum) { after.push_back(sum); });
+    scf::YieldOp::create(b, after);
+  }
+  size_t number = 0;
+  eachSum([&](Value &sum) { sum = choice.getResult(number++); });
+}
+
+/// Adds a part's products. Operands come by value: what a branch has read is known nowhere else. Of several conditions each decides about
+/// a fragment along M.
+void MmaProduct::addPart(DotOperand left, DotOperand right, const DotPart &part,
+                         ValueRange conditions) {
+  for (int64_t step : part.steps) {
+    SmallVector<Terms> rows;
+    for (int64_t m = 0; m < repeatM; ++m)
+      rows.push_back(terms(left.fragment(m, step)));
+    for (int64_t first : part.pairs) {
+      SmallVector<Terms> columns;
+      for (int64_t n = first; n < std::min(first + 2, repeatN); ++n)
+        columns.push_back(terms(right.fragment(n, step)));
+      for (int64_t m = 0; m < repeatM; ++m) {
+        auto addRows = [&] {
+          for (auto [i, column] : llvm::enumerate(columns))
+            multiply(rows[m], column, sumsOf(m, first + int64_t(i)));
+        };
+        if (conditions.size() > 1)
+          branch(conditions[m], m, first, addRows);
+        else
+          addRows();
+      }
+    }
+  }
+}
+
+LogicalResult MmaProduct::lower(layout::MmaTiling tiling, const Layout &accumulator) {
   int64_t k = element.isF32() ? 8 : 16;
   if (dot.depth % k != 0)
     return dot.op->emitOpError("expected K to be a multiple of ") << k << ", got " << dot.depth;
@@ -142,22 +206,21 @@ LogicalResult MmaProduct::lower(layout::MmaTiling tiling) {
   SmallVector<int64_t> pairs =
       grouped(tiling.repeatN, 2, [&](int64_t first) { return right->addressBits(first, 0); });
 
-  SmallVector<Value> sums = lowering.elements(dot.acc);
-  auto sumsOf = [&](int64_t m, int64_t n) {
-    return MutableArrayRef<Value>(sums).slice((m * tiling.repeatN + n) * 4, 4);
-  };
-  for (int64_t step : steps) {
-    SmallVector<Terms> rows;
-    for (int64_t m = 0; m < tiling.repeatM; ++m)
-      rows.push_back(terms(left->fragment(m, step)));
-    for (int64_t first : pairs) {
-      SmallVector<Terms> columns;
-      for (int64_t n = first; n < std::min(first + 2, tiling.repeatN); ++n)
-        columns.push_back(terms(right->fragment(n, step)));
-      for (int64_t m = 0; m < tiling.repeatM; ++m)
-        for (auto [i, column] : llvm::enumerate(columns))
-          multiply(rows[m], column, sumsOf(m, first + int64_t(i)));
+  repeatM = tiling.repeatM;
+  repeatN = tiling.repeatN;
+  sums = lowering.elements(dot.acc);
+  DotParts parts(lowering, dot, tiling, accumulator);
+  for (const DotPart &part : parts.split(steps, pairs)) {
+    SmallVector<Value> conditions = parts.conditions(part);
+    if (conditions.empty()) {
+      addPart(*left, *right, part, {});
+      continue;
     }
+    Value any = conditions.front();
+    for (Value other : ArrayRef(conditions).drop_front())
+      any = arith::OrIOp::create(b, any, other);
+    branch(any, llvm::to_vector(llvm::seq(repeatM)), part.pairs,
+           [&] { addPart(*left, *right, part, conditions); });
   }
   lowering.setElements(dot.result, sums);
   return success();
@@ -174,7 +237,7 @@ LogicalResult heddle::lowerProduct(KernelLowering &lowering, const DotForm &dot)
   Type element = dot.inputElement();
   bool isRounded = dot.precision != tile::DotPrecision::IEEE;
   if (element.isF16() || element.isBF16() || (element.isF32() && isRounded))
-    return MmaProduct(lowering, dot).lower(*tiling);
+    return MmaProduct(lowering, dot).lower(*tiling, *accumulator);
   return lowerFmaProduct(lowering, dot, *tiling);
 }
 

@@ -25,6 +25,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
+#include <map>
 
 namespace heddle {
 
@@ -144,6 +145,12 @@ public:
   mlir::Value sharedBase();
   /// !llvm.ptr<3> of an i32 address plus a constant.
   mlir::Value sharedPointer(mlir::Value address, int64_t offset = 0);
+
+  // DotParts.cpp
+  /// Flags, as opaque pointers, each with the mask of the warps that it counts for.
+  using WarpFlags = std::vector<std::pair<void *, uint64_t>>;
+  /// Whether some lane of the warp has one of the flags; null until it is asked.
+  mlir::Value &vote(const WarpFlags &flags) { return votes[flags]; }
 
   // Conversions.cpp
   /// Shuffles of any type; lanes are i32.
@@ -273,6 +280,7 @@ private:
   llvm::DenseMap<mlir::Value, GlobalView> views;
   llvm::DenseMap<mlir::Value, SharedBuffer> buffers;
   mlir::Value cachedTid, cachedShared;
+  std::map<WarpFlags, mlir::Value> votes;
 
   mlir::Operation *lastLoop = nullptr;   ///< the last loop with products
   mlir::Operation *behindLoop = nullptr; ///< and what it was lowered to

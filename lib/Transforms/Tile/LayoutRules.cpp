@@ -166,7 +166,7 @@ LayoutAttr LayoutAssignment::rowsOfLoop(tile::SkipUnlessOp skip) {
       return cast<RankedTensorType>(carried.getType()).getRank() == 2 ? layout.withoutDim(1, 2)
                                                                       : layout;
   }
-  return of(skip.getCondition());
+  return of(skip.getConditions().front());
 }
 
 LayoutAttr LayoutAssignment::wanted(OpOperand &operand) {

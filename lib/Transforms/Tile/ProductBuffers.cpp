@@ -144,9 +144,9 @@ void ProductBuffers::rewrite(tile::DotOp dot) {
   OpBuilder builder(dot);
   if (readsCopy)
     tile_nv::WaitGroupOp::create(builder, dot.getLoc(), 0);
-  auto product =
-      tile_nv::DotOp::create(builder, dot.getLoc(), dot.getType(), a, b, dot.getAcc(),
-                             dot.getTransposeA(), dot.getTransposeB(), dot.getPrecision());
+  auto product = tile_nv::DotOp::create(builder, dot.getLoc(), dot.getType(), a, b, dot.getAcc(),
+                                        /*needed=*/ValueRange(), dot.getTransposeA(),
+                                        dot.getTransposeB(), dot.getPrecision());
   product->setDiscardableAttrs(dot->getDiscardableAttrDictionary());
   dot.replaceAllUsesWith(product.getResult());
 }

@@ -18,6 +18,10 @@
 // 4. a fence or a scalar reads a tile that would be left out. So do exchanges of warps beside each other, which could skip together; but with
 //    branches between their parts, ptxas spills at the head dimensions that have such warps (512: about 300 bytes).
 //
+// Products alone may be left out in such loops, too. They get the conditions as `needs` where there are several of them, or where nothing
+// else is left out; a run of nothing else needs no branch then. These products are those of scores and of weights: a product of weights is one whose operand a is computed in the loop from the
+// result of another, through shared memory or not.
+//
 //===----------------------------------------------------------------------===//
 
 #include "heddle/Transforms/Tile/Passes.h"
@@ -28,6 +32,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Remarks.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
 
 using namespace mlir;
@@ -57,19 +62,38 @@ bool isWork(Operation *op) {
          (staysInWarp(op) || isa<tile_nv::DotOp, tile_nv::LoadOp, tile::LoadOp>(op));
 }
 
+/// A product of scores, whose columns a trip adds, or of weights, whose depth these are.
+struct PartedProduct {
+  tile_nv::DotOp op;
+  bool isOfWeights;
+};
+
+/// Whether warps leave out all of an operation's work without a branch around it.
+bool hasNeeds(Operation *op) {
+  auto dot = dyn_cast<tile_nv::DotOp>(op);
+  return dot && !dot.getNeeded().empty();
+}
+
 class LoopSkipper {
 public:
   LoopSkipper(scf::ForOp loop, tile::SkipUnlessOp hint) : loop(loop), hint(hint) {}
 
-  /// Says why the loop stays, or nothing if it was changed.
-  std::optional<std::string> run();
+  /// Lets warps skip the trip; says why not, and changes nothing then.
+  std::optional<std::string> skipTrip();
+  /// Lets warps skip parts of products; false if there are none whose parts warps can tell.
+  bool skipProducts();
 
 private:
   std::optional<std::string> findRuns();
   bool isUsedBehind(Value value, const Run &run);
   /// What the operations of a run compute for others behind it.
   SmallVector<OpResult> resultsOf(const Run &run);
-  void branch(const Run &run);
+  void branch(const Run &run, Value condition);
+  RankedTensorType conditionType() {
+    return cast<RankedTensorType>(hint.getConditions().front().getType());
+  }
+  void addProductsBehind(Value value, llvm::SetVector<Operation *> &products);
+  SmallVector<PartedProduct> findProducts();
 
   scf::ForOp loop;
   tile::SkipUnlessOp hint;
@@ -128,7 +152,7 @@ SmallVector<OpResult> LoopSkipper::resultsOf(const Run &run) {
   return results;
 }
 
-void LoopSkipper::branch(const Run &run) {
+void LoopSkipper::branch(const Run &run, Value condition) {
   OpBuilder builder(run.end);
   Location loc = hint.getLoc();
   SmallVector<OpResult> computed = resultsOf(run);
@@ -141,7 +165,7 @@ void LoopSkipper::branch(const Run &run) {
             ? Value(loop.getRegionIterArg(place - yielded.begin()))
             : arith::ConstantOp::create(builder, loc, builder.getZeroAttr(result.getType())));
   }
-  auto change = tile::IfAnyOp::create(builder, loc, hint.getCondition(), unchanged);
+  auto change = tile::IfAnyOp::create(builder, loc, condition, unchanged);
   builder.setInsertionPointToEnd(change.getRegionBlock());
   auto yield = tile::YieldOp::create(builder, loc, results);
   for (Operation *op : run.ops)
@@ -151,14 +175,14 @@ void LoopSkipper::branch(const Run &run) {
         outside, [&](OpOperand &use) { return !change->isProperAncestor(use.getOwner()); });
 }
 
-std::optional<std::string> LoopSkipper::run() {
+std::optional<std::string> LoopSkipper::skipTrip() {
   SmallVector<Type> carried;
   llvm::copy_if(loop.getResultTypes(), std::back_inserter(carried), isTile);
-  if (!holdsRowsOf(hint.getCondition().getType(), carried))
+  if (!holdsRowsOf(conditionType(), carried))
     return "warps do not hold the rows of the condition that they need";
   if (std::optional<std::string> why = findRuns())
     return why;
-  int64_t rows = hint.getCondition().getType().getDimSize(0);
+  int64_t rows = conditionType().getDimSize(0);
   for (const Run &run : runs)
     for (OpResult result : resultsOf(run))
       if (auto type = cast<RankedTensorType>(result.getType());
@@ -168,9 +192,81 @@ std::optional<std::string> LoopSkipper::run() {
       else if (llvm::count(loop.getYieldedValues(), result) > 1)
         return "'" + result.getOwner()->getName().getStringRef().str() +
                "' makes a tile that the loop carries twice";
+  OpBuilder builder(hint);
+  Value condition = hint.getConditions().front();
+  for (Value other : hint.getConditions().drop_front())
+    condition = arith::OrIOp::create(builder, hint.getLoc(), condition, other);
   for (const Run &run : runs)
-    branch(run);
+    if (!llvm::all_of(run.ops, hasNeeds))
+      branch(run, condition);
   return std::nullopt;
+}
+
+/// The products of the loop that `value`, a tile or a buffer, is computed from before it comes to other products.
+void LoopSkipper::addProductsBehind(Value value, llvm::SetVector<Operation *> &products) {
+  SmallVector<Value> open(1, value);
+  llvm::SmallPtrSet<Operation *, 32> seen;
+  while (!open.empty()) {
+    Value next = open.pop_back_val();
+    if (isa<tile_nv::BufferType>(next.getType())) {
+      for (Operation *user : next.getUsers())
+        if (auto store = dyn_cast<tile_nv::StoreOp>(user);
+            store && loop.getBody() == store->getBlock() && seen.insert(store).second)
+          open.push_back(store.getTile());
+      continue;
+    }
+    Operation *op = next.getDefiningOp();
+    if (!op || op->getBlock() != loop.getBody() || !seen.insert(op).second)
+      continue;
+    if (isa<tile_nv::DotOp>(op))
+      products.insert(op);
+    else
+      llvm::append_range(open, op->getOperands());
+  }
+}
+
+SmallVector<PartedProduct> LoopSkipper::findProducts() {
+  SmallVector<tile_nv::DotOp> ofWeights;
+  llvm::SetVector<Operation *> ofScores;
+  for (auto dot : loop.getBody()->getOps<tile_nv::DotOp>()) {
+    llvm::SetVector<Operation *> behind;
+    addProductsBehind(dot.getA(), behind);
+    if (behind.empty())
+      continue;
+    ofWeights.push_back(dot);
+    ofScores.insert(behind.begin(), behind.end());
+  }
+  SmallVector<PartedProduct> products;
+  for (Operation *op : ofScores)
+    products.push_back({cast<tile_nv::DotOp>(op), false});
+  for (tile_nv::DotOp dot : ofWeights)
+    products.push_back({dot, true});
+  return products;
+}
+
+bool LoopSkipper::skipProducts() {
+  SmallVector<PartedProduct> products = findProducts();
+  std::optional<int64_t> scores;
+  for (const PartedProduct &product : products) {
+    tile_nv::DotOp dot = product.op;
+    if (!dot.getNeeded().empty())
+      return true; // by another hint
+    // Rows of the result are rows of the weights.
+    if (product.isOfWeights && dot.getTransposeA())
+      return false;
+    int64_t columns = product.isOfWeights ? dot.getDepth() : dot.getType().getDimSize(1);
+    if (columns != scores.value_or(columns) ||
+        columns % int64_t(hint.getConditions().size()) != 0 ||
+        !holdsRowsOf(conditionType(), dot.getType()))
+      return false;
+    scores = columns;
+  }
+  for (const PartedProduct &product : products) {
+    tile_nv::DotOp dot = product.op;
+    dot.getNeededMutable().assign(hint.getConditions());
+    dot.setNeedsDepth(product.isOfWeights);
+  }
+  return !products.empty();
 }
 
 namespace {
@@ -181,13 +277,19 @@ struct TileSkipTrips : impl::TileSkipTripsPassBase<TileSkipTrips> {
     getOperation().walk([&](tile::SkipUnlessOp hint) { hints.push_back(hint); });
     for (tile::SkipUnlessOp hint : hints) {
       auto loop = cast<scf::ForOp>(hint->getParentOp());
-      if (std::optional<std::string> why = LoopSkipper(loop, hint).run()) {
+      LoopSkipper skipper(loop, hint);
+      // Products inside of branches are not found.
+      bool isWhole = hint.getConditions().size() == 1;
+      bool hasParts = !isWhole && skipper.skipProducts();
+      std::optional<std::string> why =
+          hint.getProducts() ? "only products are worth it" : skipper.skipTrip();
+      if (why && isWhole)
+        hasParts = skipper.skipProducts();
+      if (why && !hasParts)
         remark::missed(loop.getLoc(), remark::RemarkOpts::name("skip").category("tile-skip-trips"))
             << remark::reason("{0}", "no warp skips a trip: " + *why);
-        ++numStaying;
-      } else {
-        ++numLoops;
-      }
+      numProductLoops += hasParts;
+      ++(why && !hasParts ? numStaying : numLoops);
       hint.erase();
     }
   }

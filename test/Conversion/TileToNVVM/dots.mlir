@@ -113,3 +113,70 @@ tile.kernel @exact(%o: memref<?x8xf32>) config <block = [16], warps = 1> {
   tile.store %s, %view[%c0, %c0] : tensor<16x8xf32, #acc>, !tile.view<?x8xf32>
   tile.return
 }
+
+// -----
+
+#acc = #tile.layout<16x32, register = [(0, 1), (8, 0), (0, 8), (0, 16)], lane = [(0, 2), (0, 4), (1, 0), (2, 0), (4, 0)]>
+#a = #tile.layout<16x16, offset = [(0, 1), (0, 2), (0, 4), (0, 8), (1, 0), (2, 0), (4, 8), (8, 0)]>
+#b = #tile.layout<32x16, offset = [(0, 1), (0, 2), (0, 4), (0, 8), (1, 0), (2, 0), (4, 8), (8, 0), (16, 0)]>
+#rows = #tile.layout<16, register = [(8)], lane = [(0), (0), (1), (2), (4)]>
+
+// Parts of the columns, in branches that the warp takes as one; what it leaves out stays the accumulator, and is not read.
+// CHECK-LABEL: llvm.func @parts
+// CHECK: %[[FIRST:.*]] = nvvm.vote.sync any
+// CHECK: scf.if %[[FIRST]] -> (f32, f32, f32, f32, f32, f32, f32, f32)
+// CHECK-COUNT-2: nvvm.ldmatrix
+// CHECK-NOT: nvvm.ldmatrix
+// CHECK-COUNT-2: nvvm.mma.sync
+// CHECK-NOT: nvvm.mma.sync
+// CHECK: } else {
+// CHECK: %[[SECOND:.*]] = nvvm.vote.sync any
+// CHECK: scf.if %[[SECOND]]
+// CHECK-COUNT-2: nvvm.ldmatrix
+// CHECK-COUNT-2: nvvm.mma.sync
+// CHECK-NOT: nvvm.mma.sync
+// CHECK: llvm.return
+tile.kernel @parts(%o: memref<?x32xf32>, %n: i32, %m: i32) config <block = [16], warps = 1> {
+  %c0 = arith.constant 0 : index
+  %view = tile.view %o[:, :] : memref<?x32xf32> -> !tile.view<?x32xf32>
+  %q = tile_nv.alloc offset 0 : !tile_nv.buffer<16x16xf16, #a>
+  %k = tile_nv.alloc offset 1024 : !tile_nv.buffer<32x16xf16, #b>
+  %zero = arith.constant dense<0.0> : tensor<16x32xf32, #acc>
+  %row = tile.iota along 0 : tensor<16xi32, #rows>
+  %ns = tensor.splat %n : tensor<16xi32, #rows>
+  %ms = tensor.splat %m : tensor<16xi32, #rows>
+  %x = arith.cmpi sle, %ns, %row : tensor<16xi32, #rows>
+  %y = arith.cmpi sle, %ms, %row : tensor<16xi32, #rows>
+  %s = tile_nv.dot %q, %k, %zero needs(%x, %y : tensor<16xi1, #rows>, tensor<16xi1, #rows>) {transpose_b} : !tile_nv.buffer<16x16xf16, #a>, !tile_nv.buffer<32x16xf16, #b> -> tensor<16x32xf32, #acc>
+  tile.store %s, %view[%c0, %c0] : tensor<16x32xf32, #acc>, !tile.view<?x32xf32>
+  tile.return
+}
+
+// -----
+
+#acc = #tile.layout<16x16, register = [(0, 1), (8, 0)], lane = [(0, 2), (0, 4), (1, 0), (2, 0), (4, 0)], warp = [(0, 8)]>
+#a = #tile.layout<16x16, offset = [(0, 1), (0, 2), (0, 4), (0, 8), (1, 0), (2, 0), (4, 8), (8, 0)]>
+#rows = #tile.layout<16, register = [(8)], lane = [(0), (0), (1), (2), (4)], warp = [(0)]>
+
+// Of warps beside each other the first one has the columns of the first condition, bit 0 of 1, and the other those of the second, bit 1 of 2.
+// CHECK-LABEL: llvm.func @beside
+// CHECK-DAG: arith.shrui %c1_i32, %[[WARP:.*]] : i32
+// CHECK-DAG: arith.shrui %c2_i32, %[[WARP]] : i32
+// CHECK: nvvm.vote.sync any
+// CHECK-NOT: nvvm.vote.sync
+// CHECK: llvm.return
+tile.kernel @beside(%o: memref<?x16xf32>, %n: i32, %m: i32) config <block = [16], warps = 2> {
+  %c0 = arith.constant 0 : index
+  %view = tile.view %o[:, :] : memref<?x16xf32> -> !tile.view<?x16xf32>
+  %q = tile_nv.alloc offset 0 : !tile_nv.buffer<16x16xf16, #a>
+  %k = tile_nv.alloc offset 1024 : !tile_nv.buffer<16x16xf16, #a>
+  %zero = arith.constant dense<0.0> : tensor<16x16xf32, #acc>
+  %row = tile.iota along 0 : tensor<16xi32, #rows>
+  %ns = tensor.splat %n : tensor<16xi32, #rows>
+  %ms = tensor.splat %m : tensor<16xi32, #rows>
+  %x = arith.cmpi sle, %ns, %row : tensor<16xi32, #rows>
+  %y = arith.cmpi sle, %ms, %row : tensor<16xi32, #rows>
+  %s = tile_nv.dot %q, %k, %zero needs(%x, %y : tensor<16xi1, #rows>, tensor<16xi1, #rows>) {transpose_b} : !tile_nv.buffer<16x16xf16, #a>, !tile_nv.buffer<16x16xf16, #a> -> tensor<16x16xf32, #acc>
+  tile.store %s, %view[%c0, %c0] : tensor<16x16xf32, #acc>, !tile.view<?x16xf32>
+  tile.return
+}

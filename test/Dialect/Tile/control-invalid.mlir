@@ -98,9 +98,19 @@ func.func @hint_of_other_rows(%c: tensor<16xi1>, %x: tensor<32x8xf32>, %i: index
 
 // -----
 
+func.func @hint_of_nothing(%i: index) {
+  scf.for %j = %i to %i step %i {
+    // expected-error @below {{'tile.skip_unless' op expected a condition}}
+    "tile.skip_unless"() : () -> ()
+  }
+  return
+}
+
+// -----
+
 func.func @hint_about_elements(%c: tensor<16x8xi1>, %i: index) {
   scf.for %j = %i to %i step %i {
-    // expected-error @below {{'tile.skip_unless' op operand #0 must be tile (static tensor) of rank 1 of i1, but got 'tensor<16x8xi1>'}}
+    // expected-error @below {{'tile.skip_unless' op operand #0 must be variadic of tile (static tensor) of rank 1 of i1, but got 'tensor<16x8xi1>'}}
     tile.skip_unless %c : tensor<16x8xi1>
   }
   return

@@ -136,6 +136,8 @@ func.func @skip_unless(%sees: tensor<128xi1>, %x: tensor<128x64xf32>, %i: index)
   %r = scf.for %j = %i to %i step %i iter_args(%y = %x) -> (tensor<128x64xf32>) {
     // CHECK: tile.skip_unless %{{.*}} : tensor<128xi1>
     tile.skip_unless %sees : tensor<128xi1>
+    // CHECK: tile.skip_unless products %{{.*}}, %{{.*}} : tensor<128xi1>, tensor<128xi1>
+    tile.skip_unless products %sees, %sees : tensor<128xi1>, tensor<128xi1>
     scf.yield %y : tensor<128x64xf32>
   }
   return %r : tensor<128x64xf32>

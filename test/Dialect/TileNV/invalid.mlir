@@ -146,6 +146,26 @@ tile.kernel @dot_extent() {
 
 // -----
 
+tile.kernel @dot_parts() {
+  %x = arith.constant dense<0.0> : tensor<4x4xf32>
+  %c = arith.constant dense<true> : tensor<4xi1>
+  // expected-error @below {{'tile_nv.dot' op expected the number of conditions to divide K (4), got 3}}
+  %d = tile_nv.dot %x, %x, %x needs(%c, %c, %c : tensor<4xi1>, tensor<4xi1>, tensor<4xi1>) {needs_depth} : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
+  tile.return
+}
+
+// -----
+
+tile.kernel @dot_condition() {
+  %x = arith.constant dense<0.0> : tensor<4x4xf32>
+  %c = arith.constant dense<true> : tensor<8xi1>
+  // expected-error @below {{'tile_nv.dot' op expected conditions of as many rows as the result (4), got 'tensor<8xi1>'}}
+  %d = tile_nv.dot %x, %x, %x needs(%c : tensor<8xi1>) : tensor<4x4xf32>, tensor<4x4xf32> -> tensor<4x4xf32>
+  tile.return
+}
+
+// -----
+
 #row = #tile.layout<4, offset = [(1), (2)]>
 tile.kernel @dot_rank() {
   %b = tile_nv.alloc : !tile_nv.buffer<4xf32, #row>

@@ -56,6 +56,10 @@ tile.kernel @products(%y: memref<?xf32>, %c: memref<16x16xf32>) {
   // CHECK: tile_nv.dot %{{.*}}, %{{.*}}, %{{.*}} {transpose_b} : tensor<16x8xf32, #[[ACC]]>, !tile_nv.buffer<16x8xf32, #[[MEM]]> -> tensor<16x16xf32>
   %e = tile_nv.dot %a, %b, %d {transpose_b}
       : tensor<16x8xf32, #acc>, !tile_nv.buffer<16x8xf32, #memory> -> tensor<16x16xf32>
+  %sees = arith.constant dense<true> : tensor<16xi1>
+  // CHECK: tile_nv.dot %{{.*}}, %{{.*}}, %{{.*}} needs(%[[SEES:.*]], %[[SEES]] : tensor<16xi1>, tensor<16xi1>) {transpose_b} :
+  %f = tile_nv.dot %a, %b, %e needs(%sees, %sees : tensor<16xi1>, tensor<16xi1>) {transpose_b}
+      : tensor<16x8xf32, #acc>, !tile_nv.buffer<16x8xf32, #memory> -> tensor<16x16xf32>
   // CHECK: tile_nv.reduce_in_thread add %{{.*}} along 1 : tensor<16x8xf32, #[[ACC]]> -> tensor<16x4xf32, #[[PART]]>
   %part = tile_nv.reduce_in_thread add %a along 1 : tensor<16x8xf32, #acc> -> tensor<16x4xf32, #part>
   tile.store %e, %out[%c0, %c0] : tensor<16x16xf32>, !tile.view<16x16xf32>

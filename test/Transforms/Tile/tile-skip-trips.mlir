@@ -111,3 +111,76 @@ tile.kernel private @other_rows(%n: index) config <block = [64], warps = 4> {
   }
   tile.return
 }
+
+// -----
+
+#rows = #tile.layout<64, register = [(8)], lane = [(0), (0), (1), (2), (4)], warp = [(16), (32)]>
+#acc = #tile.layout<64x32, register = [(0, 1), (8, 0), (0, 8), (0, 16)], lane = [(0, 2), (0, 4), (1, 0), (2, 0), (4, 0)], warp = [(16, 0), (32, 0)]>
+#wide = #tile.layout<64x32, offset = [(0, 1), (0, 2), (0, 4), (0, 8), (0, 16), (1, 0), (2, 0), (4, 0), (8, 0), (16, 0), (32, 0)]>
+#plain = #tile.layout<32x32, offset = [(0, 1), (0, 2), (0, 4), (0, 8), (0, 16), (1, 0), (2, 0), (4, 0), (8, 0), (16, 0)]>
+
+// With two conditions products have parts, besides the branches of the trip.
+// CHECK-LABEL: tile.kernel private @parts
+// CHECK: %[[ANY:.*]] = arith.ori %[[C0:.*]], %[[C1:.*]] :
+// CHECK-NEXT: tile.if_any %[[ANY]]
+// CHECK: %[[S:.*]] = tile_nv.dot %{{.*}}, %{{.*}}, %{{.*}} needs(%[[C0]], %[[C1]] : {{.*}}) {transpose_b} :
+// CHECK: tile_nv.dot %{{.*}}, %{{.*}}, %{{.*}} needs(%[[C0]], %[[C1]] : {{.*}}) {needs_depth} :
+// CHECK-NOT: skip_unless
+// REMARK-NOT: no warp
+tile.kernel private @parts(%n: index, %limit: i32) config <block = [64, 32], warps = 4> {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %zero = arith.constant dense<0.0> : tensor<64x32xf32, #acc>
+  %queries = tile_nv.alloc offset 0 : !tile_nv.buffer<64x32xf16, #wide>
+  %keys = tile_nv.alloc offset 4096 : !tile_nv.buffer<32x32xf16, #plain>
+  %limits = tensor.splat %limit : tensor<64xi32, #rows>
+  %more = arith.constant dense<16> : tensor<64xi32, #rows>
+  %r = scf.for %i = %c0 to %n step %c32 iter_args(%acc = %zero) -> (tensor<64x32xf32, #acc>) {
+    %row = tile.iota along 0 : tensor<64xi32, #rows>
+    %first = arith.cmpi sle, %limits, %row : tensor<64xi32, #rows>
+    %second = arith.cmpi sle, %more, %row : tensor<64xi32, #rows>
+    tile.skip_unless %first, %second : tensor<64xi1, #rows>, tensor<64xi1, #rows>
+    %s = tile_nv.dot %queries, %keys, %zero {transpose_b} : !tile_nv.buffer<64x32xf16, #wide>, !tile_nv.buffer<32x32xf16, #plain> -> tensor<64x32xf32, #acc>
+    %w = arith.truncf %s : tensor<64x32xf32, #acc> to tensor<64x32xf16, #acc>
+    %new = tile_nv.dot %w, %keys, %acc : tensor<64x32xf16, #acc>, !tile_nv.buffer<32x32xf16, #plain> -> tensor<64x32xf32, #acc>
+    scf.yield %new : tensor<64x32xf32, #acc>
+  }
+  tile.return
+}
+
+// -----
+
+#rows = #tile.layout<64, register = [(8)], lane = [(0), (0), (1), (2), (4)], warp = [(16), (32)]>
+#acc = #tile.layout<64x32, register = [(0, 1), (8, 0), (0, 8), (0, 16)], lane = [(0, 2), (0, 4), (1, 0), (2, 0), (4, 0)], warp = [(16, 0), (32, 0)]>
+#wide = #tile.layout<64x32, offset = [(0, 1), (0, 2), (0, 4), (0, 8), (0, 16), (1, 0), (2, 0), (4, 0), (8, 0), (16, 0), (32, 0)]>
+#plain = #tile.layout<32x32, offset = [(0, 1), (0, 2), (0, 4), (0, 8), (0, 16), (1, 0), (2, 0), (4, 0), (8, 0), (16, 0)]>
+
+// Products alone, whose weights go through shared memory. A product that no other reads, and that reads none, has no parts.
+// CHECK-LABEL: tile.kernel private @through_memory
+// CHECK-NOT: tile.if_any
+// CHECK: tile_nv.dot %{{.*}}, %{{.*}}, %{{.*}} needs(%[[C:.*]] : tensor<64xi1, #{{.*}}>) {transpose_b} :
+// CHECK: tile_nv.dot %{{.*}}, %{{.*}}, %{{.*}} needs(%[[C]] : tensor<64xi1, #{{.*}}>) {needs_depth} :
+// CHECK: tile_nv.dot %{{.*}}, %{{.*}}, %{{[^ ]*}} :
+// CHECK-NOT: skip_unless
+// REMARK-NOT: no warp
+tile.kernel private @through_memory(%n: index, %sees: i1) config <block = [64, 32], warps = 4> {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %zero = arith.constant dense<0.0> : tensor<64x32xf32, #acc>
+  %queries = tile_nv.alloc offset 0 : !tile_nv.buffer<64x32xf16, #wide>
+  %keys = tile_nv.alloc offset 4096 : !tile_nv.buffer<32x32xf16, #plain>
+  %weights = tile_nv.alloc offset 8192 : !tile_nv.buffer<64x32xf16, #wide>
+  %condition = tensor.splat %sees : tensor<64xi1, #rows>
+  %r:2 = scf.for %i = %c0 to %n step %c32 iter_args(%acc = %zero, %other = %zero) -> (tensor<64x32xf32, #acc>, tensor<64x32xf32, #acc>) {
+    tile.skip_unless %condition : tensor<64xi1, #rows>
+    %s = tile_nv.dot %queries, %keys, %zero {transpose_b} : !tile_nv.buffer<64x32xf16, #wide>, !tile_nv.buffer<32x32xf16, #plain> -> tensor<64x32xf32, #acc>
+    %w = arith.truncf %s : tensor<64x32xf32, #acc> to tensor<64x32xf16, #acc>
+    tile_nv.store %w, %weights : tensor<64x32xf16, #acc>, !tile_nv.buffer<64x32xf16, #wide>
+    tile_nv.barrier
+    %new = tile_nv.dot %weights, %keys, %acc : !tile_nv.buffer<64x32xf16, #wide>, !tile_nv.buffer<32x32xf16, #plain> -> tensor<64x32xf32, #acc>
+    %sum = tile_nv.dot %queries, %keys, %other : !tile_nv.buffer<64x32xf16, #wide>, !tile_nv.buffer<32x32xf16, #plain> -> tensor<64x32xf32, #acc>
+    tile_nv.barrier
+    scf.yield %new, %sum : tensor<64x32xf32, #acc>, tensor<64x32xf32, #acc>
+  }
+  tile.return
+}

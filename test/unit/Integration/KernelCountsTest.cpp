@@ -6,10 +6,10 @@
 //   needed bytes  of its queries, outputs and lse once, and of end - begin keys and values
 //   needed FLOPs  2 (dk + dv) for each pair of a query and a key that it sees
 //
-// Kernels may ask for 1.05 times these bytes, and compute half a block of scores more
-// than these FLOPs at each edge (causal, left end of a window) of a block of rows, one
-// where blocks of keys do not end where warps' rows do; what they ask for fills the
-// sectors, and no access of shared memory conflicts with another.
+// Kernels may ask for 1.05 times these bytes, and compute one block of scores more than
+// these FLOPs for each block of rows, at all of its edges together (causal, ends of a
+// window, last key); what they ask for fills the sectors, and no access of shared memory
+// conflicts with another.
 //
 //===----------------------------------------------------------------------===//
 
@@ -58,6 +58,11 @@ static std::pair<int64_t, int64_t> visibleKeys(const AttentionRule &rule, int64_
   return {begin, end};
 }
 
+/// The keys of a row left of those, which are global.
+static int64_t globalKeys(const AttentionRule &rule, int64_t position, int64_t keys) {
+  return std::min(visibleKeys(rule, position, keys).first, rule.globalKeys);
+}
+
 static Needs needsOf(const AttentionSpec &spec, const AttentionExtents &extents,
                      int64_t rowsOfBlock) {
   Needs needs;
@@ -71,7 +76,8 @@ static Needs needsOf(const AttentionSpec &spec, const AttentionExtents &extents,
     needs.bytes += double(end - begin) * dims * element;
     for (int64_t row = first; row <= last; ++row) {
       auto [from, to] = visibleKeys(spec.rule, row + shift, extents.keys);
-      needs.flops += double(to - from) * 2 * dims;
+      needs.flops +=
+          double(to - from + globalKeys(spec.rule, row + shift, extents.keys)) * 2 * dims;
     }
     ++needs.rowBlocks;
   }
@@ -171,31 +177,62 @@ TEST_P(KernelCounts, StayWithinTheirBounds) {
     }
 }
 
-// Where positions of queries and the ends of windows are no multiples of a block of keys. Each warp computes whole blocks of keys for its
-// 32 rows: at most one block of scores more for each row block of a causal mask, one and a half with a window.
-TEST(EdgeCounts, StayWithinTheirBoundsAnywhere) {
-  std::vector<AttentionSpec> specs(4, countsSpec(DType::F16, 64));
-  for (AttentionSpec &spec : specs)
-    spec.rule.causal = true;
-  specs[1].rule.left = 3;
-  specs[2].rule.left = 100;
-  specs[3].rule.left = 257;
+// Edges of one head dimension anywhere: windows of any length, positions of queries and numbers of keys that are no multiples of a block of
+// keys, windows that begin before key 0.
+namespace {
+struct EdgeCase {
+  const char *name;
+  DType type;
+  int64_t dim;
+  BlockShape block;
+};
+void PrintTo(const EdgeCase &each, std::ostream *os) { *os << each.name; }
+class EdgeCounts : public testing::TestWithParam<EdgeCase> {};
+} // namespace
+
+INSTANTIATE_TEST_SUITE_P(Types, EdgeCounts,
+                         testing::Values(EdgeCase{"f16_64", DType::F16, 64, {128, 64}},
+                                         EdgeCase{"f16_512", DType::F16, 512, {64, 32}},
+                                         EdgeCase{"f32_64", DType::F32, 64, {128, 32}}),
+                         [](const auto &info) { return info.param.name; });
+
+TEST_P(EdgeCounts, StayWithinTheirBoundsAnywhere) {
+  const auto &[name, type, dim, block] = GetParam();
+  std::vector<AttentionSpec> specs;
+  auto add = [&](int64_t left, int64_t right, bool causal, int64_t globalKeys = 0) {
+    AttentionSpec &spec = specs.emplace_back(countsSpec(type, dim));
+    spec.rule.left = left;
+    spec.rule.right = right;
+    spec.rule.causal = causal;
+    spec.rule.globalKeys = globalKeys;
+  };
+  bool isOneOfMany = dim > 64;
+  add(-1, -1, true);
+  add(100, -1, true);
+  for (int64_t left : {0, 3, 31, 62, 64, 127, 190, 257})
+    if (!isOneOfMany || left == 31 || left == 62)
+      add(left, -1, true);
+  if (!isOneOfMany) {
+    add(70, -1, false);
+    add(9, 13, false);
+    add(100, -1, true, 75);
+  }
   Program program;
   for (auto [i, spec] : llvm::enumerate(specs))
     program.add(spec.entry("spec" + std::to_string(i)));
   ASSERT_TRUE(program.compile("sim-sm_80"));
   for (auto [i, spec] : llvm::enumerate(specs)) {
     double most = 0;
-    for (int64_t keys : {512, 513, 543, 544, 575}) {
+    for (int64_t keys : {256, 512, 513, 527, 543, 544, 575}) {
       AttentionExtents extents{1, 256, keys};
       Random random(39);
       AttentionInputs inputs = AttentionInputs::random(spec, extents, random);
       callAttention(program, "spec" + std::to_string(i), spec, inputs);
       Counts counts = countsOf(program);
-      double excess =
-          excessBlocks(spec, counts, needsOf(spec, extents, usualBlock.rows), usualBlock);
+      double excess = excessBlocks(spec, counts, needsOf(spec, extents, block.rows), block);
+      EXPECT_EQ(counts.conflicts, 0) << spec.text();
       EXPECT_GE(excess, 0) << spec.text() << " keys=" << keys;
-      EXPECT_LE(excess, spec.rule.left < 0 ? 1.0 : 1.5) << spec.text() << " keys=" << keys;
+      EXPECT_LE(excess, 1.0) << spec.text() << " keys=" << keys;
       most = std::max(most, excess);
     }
     std::printf("counts: %s: at most %.3f blocks more\n", spec.text().c_str(), most);
@@ -271,8 +308,8 @@ TEST(DecodeCounts, BytesFollowTheWindow) {
   }
 }
 
-// For every head dimension of edge case 5, with a causal mask and a window: shared memory is read and written without conflicts, and
-// edges cost half a block of scores each, one where warps lie beside each other.
+// For every head dimension of edge case 5, with a causal mask and a window whose length is no multiple of anything: shared memory is read and
+// written without conflicts, and edges cost at most a block of scores.
 namespace {
 struct HeadDims {
   int64_t key, value;
@@ -298,8 +335,6 @@ BlockShape blockOf(DType type, HeadDims dims) {
   return columns <= 512 ? BlockShape{16, 32} : BlockShape{16, 16};
 }
 
-/// Whether warps lie beside each other. They exchange weights and skip no trips.
-bool haveNeighbours(BlockShape block) { return block.rows * block.keys <= 64 * 32; }
 } // namespace
 
 INSTANTIATE_TEST_SUITE_P(Types, HeadDimCounts, testing::Values(DType::F16, DType::BF16, DType::F32),
@@ -313,7 +348,7 @@ TEST_P(HeadDimCounts, HaveNoConflictsAndCheapEdges) {
     AttentionSpec spec = countsSpec(type, dims.key);
     spec.valueDim = dims.value;
     spec.rule.causal = true;
-    spec.rule.left = 127;
+    spec.rule.left = 100;
     program.add(spec.entry("spec" + std::to_string(specs.size())));
     specs.push_back(spec);
   }
@@ -331,7 +366,8 @@ TEST_P(HeadDimCounts, HaveNoConflictsAndCheapEdges) {
     double excess = excessBlocks(spec, counts, needs, block);
     EXPECT_EQ(counts.needed, needs.flops);
     EXPECT_GE(excess, 0) << spec.text();
-    EXPECT_LE(excess, haveNeighbours(block) ? 2.0 : 1.0) << spec.text();
+    // Matrix instructions of f32 have parts of 8 keys, with which a row of 16 computes up to 22 hidden ones.
+    EXPECT_LE(excess, block.keys == 16 ? 22.0 / 16 : 1.0) << spec.text();
     std::printf("counts: %s: %.3f blocks more\n", spec.text().c_str(), excess);
   }
 }

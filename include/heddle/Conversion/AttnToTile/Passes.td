@@ -37,8 +37,11 @@ def AttnToTilePass : Pass<"attn-to-tile", "mlir::ModuleOp"> {
     ```
 
     With a `rescale-margin`, the running maximum moves, in blocks that are not masked, only in rows where scores exceed it by more, and the
-    multiplication of the accumulator stands in a `tile.if_any`. Masked blocks then say which queries see none of their keys (`tile.skip_unless`,
-    for GPUs). Kernels with the maximum as a result move it always.
+    multiplication of the accumulator stands in a `tile.if_any`. Kernels with the maximum as a result move it always.
+
+    On GPUs masked blocks say which queries see none of their keys (`tile.skip_unless`), or none of 16 keys where whole blocks would cost
+    more than one block of scores for each block of rows: with a left limit, and where warps have as many rows as a block has keys. Without a
+    margin only products are to be left out.
   }];
   let options = [
     Option<"chip", "chip", "std::string", "",

@@ -195,8 +195,9 @@ def TileSkipTripsPass : Pass<"tile-skip-trips", "heddle::tile::KernelOp"> {
     Input: kernels whose tiles have layouts and whose barriers are in place.
 
     Output: no `tile.skip_unless` is left. Where warps can decide for themselves, the work on tiles of such a loop stands in
-    `tile.if_any`, one between any two barriers, waits, copies and stores, which all warps come to as before. Else the loop stays as it
-    is, and a missed remark says why.
+    `tile.if_any`, one between any two barriers, waits, copies and stores, which all warps come to as before. Else, and with several
+    conditions, the products of scores and weights get the conditions as `needs`. Loops for which neither is possible stay as they
+    are, and a missed remark says why.
 
     ```mlir
     %r:3 = scf.for ... iter_args(%acc = ..., %max = ..., %sum = ...) {
@@ -214,7 +215,8 @@ def TileSkipTripsPass : Pass<"tile-skip-trips", "heddle::tile::KernelOp"> {
     ```
   }];
   let statistics = [
-    Statistic<"numLoops", "num-loops", "Loops whose trips warps may leave out">,
+    Statistic<"numLoops", "num-loops", "Loops whose trips warps may leave out, or products of them">,
+    Statistic<"numProductLoops", "num-product-loops", "Loops with products of which warps may leave out parts">,
     Statistic<"numStaying", "num-staying", "Loops with a hint that stay as they are">
   ];
   let dependentDialects = ["mlir::arith::ArithDialect", "heddle::tile::TileDialect"];
