@@ -161,6 +161,8 @@ bool LayoutAssignment::decideFirstOpenValue() {
       }
       if (isa<tile::SliceOp, tile::ConcatOp>(op))
         return decide(result, blockedByParts(op));
+      if (auto scan = dyn_cast<tile::ScanOp>(op))
+        return decide(result, scanned(scan));
       return decide(result, blocked(type, 1));
     }
   }

@@ -5,7 +5,7 @@
 // 1. Seeds. The accumulator of a product has the layout of the matrix instruction, spread over the warps (DotLayouts.h). A load that
 //    a product reads is blocked: neighbouring lanes read neighbouring vectors.
 // 2. Forwards, until nothing changes: elementwise operations take the layout of an operand, reductions, transpositions, slices and
-//    concatenations derive theirs from that of their input, and loops and conditionals take that of what they yield.
+//    concatenations derive theirs from that of their input, scans too unless it spreads what is scanned over warps, and loops and conditionals take that of what they yield.
 // 3. Where that stops, backwards: a value without a layout takes the one that its user needs. Then 2. again. Operands of products and
 //    of stores do not count: what they need is met by a conversion.
 // 4. What is still open is not connected to a product: the first load (or else the first value) becomes blocked. Then 2. again.
@@ -55,6 +55,7 @@ private:
   /// Blocked, in vectors of so many elements.
   tile::LayoutAttr blocked(mlir::RankedTensorType type, int64_t vector);
   tile::LayoutAttr blockedByParts(mlir::Operation *op);
+  tile::LayoutAttr scanned(tile::ScanOp scan);
 
   tile::LayoutAttr of(mlir::Value value) const { return layouts.lookup(value); }
   /// Decides a value, and the others that have the same layout by the form of control flow. False if it is decided already, or has

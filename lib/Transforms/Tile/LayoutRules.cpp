@@ -35,6 +35,41 @@ LayoutAttr LayoutAssignment::blocked(RankedTensorType type, int64_t vector) {
   return LayoutAttr::get(type.getContext(), layout);
 }
 
+/// Whether each warp has all elements along a dimension that its elements lie on: a scan does not go from warp to warp.
+static bool canScan(LayoutAttr layout, int64_t along) {
+  const Layout &map = layout.getLayout();
+  Dim out = tile::coordinate(along);
+  for (int bit = 0; (int64_t(1) << bit) < map.inSize(Dim::Warp); ++bit)
+    if (layout::valueOf(map.basis(Dim::Warp, bit), out) != 0)
+      return false;
+  return llvm::none_of(map.repeats(), [&](const layout::Repeat &repeat) {
+    return repeat.out == out && repeat.in == Dim::Warp;
+  });
+}
+
+/// Neighbouring lanes along a row, further ones down the rows, and warps along the dimension that is not scanned.
+LayoutAttr LayoutAssignment::scanned(tile::ScanOp scan) {
+  RankedTensorType type = scan.getType();
+  bool isRow = type.getRank() == 1;
+  auto part = [](int64_t size, int64_t limit) { return std::min(limit, size & -size); };
+  int64_t rows = isRow ? 1 : type.getDimSize(0), columns = type.getDimSize(type.getRank() - 1);
+  int64_t lanesAlong = part(columns, 32), lanesDown = part(rows, 32 / lanesAlong);
+  bool isDown = !isRow && scan.getAlong() == 0;
+  int64_t warpsDown = isDown ? 1 : part(rows / lanesDown, warps);
+  int64_t warpsAlong = isDown ? part(columns / lanesAlong, warps) : 1;
+  Layout layout = Layout::identity(Dim::Lane, Dim::Coord1, lanesAlong) *
+                  Layout::identity(Dim::Lane, Dim::Coord0, lanesDown) *
+                  Layout::broadcast(Dim::Lane, 32 / (lanesAlong * lanesDown)) *
+                  Layout::identity(Dim::Warp, Dim::Coord0, warpsDown) *
+                  Layout::identity(Dim::Warp, Dim::Coord1, warpsAlong) *
+                  Layout::broadcast(Dim::Warp, warps / (warpsDown * warpsAlong)) *
+                  Layout::identity(Dim::Register, Dim::Coord0, rows / (lanesDown * warpsDown)) *
+                  Layout::identity(Dim::Register, Dim::Coord1, columns / (lanesAlong * warpsAlong));
+  if (isRow)
+    layout = layout.renameOutputs({{Dim::Coord1, Dim::Coord0}});
+  return LayoutAttr::get(type.getContext(), layout);
+}
+
 /// Whether a warp that stores the tile fills sectors of memory: lanes write neighbouring parts of a row, in vectors of at least 8
 /// bytes, or less where the row does not allow it.
 static bool fillsSectors(LayoutAttr layout, RankedTensorType type, int64_t widest) {
@@ -252,7 +287,7 @@ bool LayoutAssignment::propagateForwards(Operation *op) {
   if (op->getNumResults() == 0 || !isOpen(op->getResult(0)))
     return false;
 
-  if (op->hasTrait<OpTrait::Elementwise>() || isa<tile::ScanOp>(op)) {
+  if (op->hasTrait<OpTrait::Elementwise>()) {
     for (Value operand : op->getOperands()) {
       LayoutAttr layout = of(operand);
       if (!layout)
@@ -277,6 +312,8 @@ bool LayoutAssignment::propagateForwards(Operation *op) {
   if (auto reduce = dyn_cast<tile::ReduceOp>(op))
     return decide(reduce.getResult(),
                   input.withoutDim(reduce.getAlong(), reduce.getInput().getType().getRank()));
+  if (auto scan = dyn_cast<tile::ScanOp>(op))
+    return decide(scan.getResult(), canScan(input, scan.getAlong()) ? input : scanned(scan));
   if (auto transpose = dyn_cast<tile::TransposeOp>(op))
     return decide(transpose.getResult(), input.transposed());
   if (auto slice = dyn_cast<tile::SliceOp>(op)) {
@@ -290,6 +327,8 @@ bool LayoutAssignment::propagateForwards(Operation *op) {
 static bool canProduce(Operation *op, LayoutAttr layout) {
   if (isa_and_present<tile::ReduceOp>(op))
     return false;
+  if (auto scan = dyn_cast_or_null<tile::ScanOp>(op))
+    return canScan(layout, scan.getAlong());
   if (auto slice = dyn_cast_or_null<tile::SliceOp>(op))
     return throughSlice(slice, layout, /*toResult=*/false) != nullptr;
   if (auto concat = dyn_cast_or_null<tile::ConcatOp>(op))

@@ -159,3 +159,24 @@ tile.kernel @if_any(%x: memref<16x16xf16>, %y: memref<16x16xf32>) config <block 
   tile.store %o, %yv[%c0, %c0] : tensor<16x16xf32>, !tile.view<16x16xf32>
   tile.return
 }
+
+// -----
+
+// A scan stays in a warp: down the rows warps lie side by side, and all four have a whole row.
+// CHECK-DAG: #[[$down:.+]] = #tile.layout<64x64, register = [(1, 0), {{.*}}warp = [(0, 32), (0, 0)]>
+// CHECK-DAG: #[[$row:.+]] = #tile.layout<256, register = [(32), (64), (128)], lane = [(1), (2), (4), (8), (16)], warp = [(0), (0)]>
+// CHECK-LABEL: @scans
+tile.kernel @scans(%x: memref<64x64xf32>, %y: memref<1x256xf32>) config <block = [64], warps = 4> {
+  %c0 = arith.constant 0 : index
+  %v = tile.view %x[:, :] : memref<64x64xf32> -> !tile.view<64x64xf32>
+  %r = tile.view %y[%c0, :] : memref<1x256xf32> -> !tile.view<256xf32>
+  %t = tile.load %v[%c0, %c0] : !tile.view<64x64xf32> -> tensor<64x64xf32>
+  // CHECK: tile.scan add inclusive %{{.*}} along 0 : tensor<64x64xf32, #[[$down]]>
+  %s = tile.scan add inclusive %t along 0 : tensor<64x64xf32>
+  tile.store %s, %v[%c0, %c0] : tensor<64x64xf32>, !tile.view<64x64xf32>
+  %n = tile.load %r[%c0] : !tile.view<256xf32> -> tensor<256xf32>
+  // CHECK: tile.scan max inclusive %{{.*}} along 0 : tensor<256xf32, #[[$row]]>
+  %m = tile.scan max inclusive %n along 0 : tensor<256xf32>
+  tile.store %m, %r[%c0] : tensor<256xf32>, !tile.view<256xf32>
+  tile.return
+}
