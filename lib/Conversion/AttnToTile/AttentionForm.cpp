@@ -14,8 +14,9 @@ struct BlockSizes {
   int64_t headDim; // at most
   int64_t queries, keys;
   int64_t warps = 0;
-  int64_t bits = 0;       // of the elements of products; 0: any
-  int64_t capability = 0; // of the chip, at least
+  int64_t bits = 0;         // of the elements of products; 0: any
+  int64_t capability = 0;   // of the chip, at least
+  int64_t besideScores = 0; // tiles of the form that are as large as the scores, at least
 };
 } // namespace
 
@@ -34,19 +35,25 @@ constexpr int64_t cpuEdgeKeys = 32;
 
 /// On GPUs accumulators are in registers, and queries, keys and values in shared memory. The first block that fits is taken. No block
 /// spills, which is measured: f32 in three products needs more registers, and ptxas takes more of them for sm_90. It also makes loops three times
-/// as long, and ptxas' time grows faster than their length: so f32 has few keys a block.
+/// as long, and ptxas' time grows faster than their length: so f32 has few keys a block. Tiles beside the scores, such as
+/// a bias, need as many registers: there a warp has half as many rows.
 constexpr BlockSizes gpuBlocks[] = {{128, 128, 32, 4, 32},
-                                    {64, 128, 64, 4},
+                                    {128, 128, 64, 8, 16, 0, 3},
+                                    {48, 128, 64, 4},
+                                    {128, 128, 64, 8, 16, 0, 2},
                                     {96, 128, 64, 4},
+                                    {128, 128, 64, 8, 16, 0, 1},
                                     {128, 128, 64, 8, 16, 90},
                                     {128, 128, 64, 4},
+                                    {256, 128, 32, 8, 16, 0, 3},
                                     {256, 128, 64, 8},
                                     {256, 64, 64, 4},
                                     {512, 64, 32, 8},
                                     {largestHeadDim, 64, 32, 8},
                                     {largestHeadDim, 32, 32, 4},
                                     {largestHeadDim, 16, 32, 4},
-                                    {largestHeadDim, 16, 16, 4}};
+                                    {largestHeadDim, 16, 16, 4},
+                                    {largestHeadDim, 16, 8, 4}};
 
 /// Keys of a part of a masked block: the depth of a matrix instruction of 16 bits, and of one of 32 bits.
 constexpr int64_t edgePartKeys = 16, leastPartKeys = 8;
@@ -64,8 +71,16 @@ constexpr int64_t decodeBlockBytes = 128;
 /// Tiles of a program for few queries are on its stack, too.
 constexpr int64_t mostDecodeBytes = 384 * 1024;
 
+/// Slopes are multiplied by a tile of distances, and both are of f32.
+static int64_t tilesBesideScores(const AttentionForm &form) {
+  return int64_t(form.has(AttentionPart::Bias)) + int64_t(form.has(AttentionPart::Mask)) +
+         (form.has(AttentionPart::AlibiSlopes) ? 2 : 0);
+}
+
 static bool holds(const BlockSizes &row, const AttentionForm &form) {
   if (row.bits && row.bits != form.scoreType().getIntOrFloatBitWidth())
+    return false;
+  if (row.besideScores > tilesBesideScores(form))
     return false;
   return row.headDim == largestHeadDim || std::max(form.keyDim, form.valueDim) <= row.headDim;
 }
@@ -99,11 +114,14 @@ static BlockSizes chooseForGPU(const AttentionForm &form, const GPUChip &chip) {
   if (form.score)
     fewest = std::min(fewest, int64_t(64));
   for (BlockSizes row : gpuBlocks) {
-    row.queries = std::min(row.queries, fewest);
-    if (row.queries < 64)
-      row.warps = 4;
-    // Both products have a matrix instruction of 16 rows and 8 columns for each warp.
-    int64_t columns = std::min(row.keys, form.valueColumns);
+    // Fewer rows are for fewer warps, not for warps beside each other.
+    if (fewest < row.queries) {
+      row.queries = fewest;
+      row.warps = std::min(row.warps, std::max<int64_t>(fewest / 16, 4));
+    }
+    // Both products have a matrix instruction of 16 rows and 8 columns for each warp. Of 8 keys all warps compute the scores: one
+    // warp has no registers for accumulators that leave no shared memory for more keys.
+    int64_t columns = row.keys > 8 ? std::min(row.keys, form.valueColumns) : form.valueColumns;
     row.warps = std::min(row.warps, row.queries / 16 * (columns / 8));
     if (holds(row, form) && row.capability <= chip.capability &&
         shared(row) <= chip.sharedBytesPerCTA)

@@ -64,6 +64,23 @@ TEST(SharedMemory, SmallerBlocksGiveTheSame) {
   }
 }
 
+// In f32, 16 queries and keys of the largest head dimensions take more than sm_86 and sm_89 have: there blocks have 8 keys.
+TEST(SharedMemory, LargeHeadsHaveBlocksOfFewKeys) {
+  AttentionSpec spec = sharedMemorySpec(DType::F32, 576);
+  spec.valueDim = 512;
+  Random random(40);
+  AttentionInputs inputs = AttentionInputs::random(spec, {1, 37, 61}, random);
+  AttentionExpectation expected(spec, inputs);
+  for (int64_t kilobytes : {99, 163}) {
+    Program program;
+    program.add(spec.entry("attention"));
+    ASSERT_TRUE(program.compile(withBudget(kilobytes)));
+    AttentionOutputs outputs = callAttention(program, "attention", spec, inputs);
+    compareAttention(outputs, expected, spec, std::to_string(kilobytes) + " KB");
+    EXPECT_LE(sharedBytes(program), kilobytes * 1024);
+  }
+}
+
 TEST(SharedMemory, TooLittleIsAnErrorWithBothNumbers) {
   Program program;
   program.add(sharedMemorySpec(DType::F32, 512).entry("attention"));
