@@ -25,6 +25,9 @@ using namespace heddle;
 
 using Part = AttentionPart;
 
+/// Keys of a block of which products alone are left out as a whole; with more, ptxas moves registers in the loop that is not masked.
+constexpr int64_t mostProductKeys = 64;
+
 namespace {
 
 struct KeyRange {
@@ -229,7 +232,7 @@ RunningSoftmax AttentionKernel::step(Index key, KeyBlock kind, const RunningSoft
         tile::SkipUnlessOp::create(emit, seeSome, onlyProducts);
     };
     bool skipsTrips = form.rescaleMargin > 0;
-    if (form.edgeParts > 1 || !skipsTrips)
+    if (form.edgeParts > 1 || (!skipsTrips && form.edgeKeys <= mostProductKeys))
       skipUnless(scores.seeSome(key, kind, form.edgeParts), /*onlyProducts=*/true);
     if (skipsTrips)
       skipUnless(scores.seeSome(key, kind, 1), /*onlyProducts=*/false);

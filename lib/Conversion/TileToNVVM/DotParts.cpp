@@ -21,18 +21,17 @@ using namespace heddle;
 
 using layout::Dim;
 
-/// The warps for which a unit of `size` columns or steps overlaps each condition.
-SmallVector<uint64_t> DotParts::warpsOfUnit(llvm::function_ref<int64_t(int64_t warp)> firstOf,
-                                            int64_t size) {
-  int64_t count = dot.needed.size(), extent = dot.needsDepth ? dot.depth : dot.columns;
-  int64_t ofPart = extent / count;
-  SmallVector<uint64_t> warps(count, 0);
+/// Adds the warps for which a step or fragment of `size` columns overlaps each condition.
+void DotParts::addWarps(SmallVector<uint64_t> &warps,
+                        llvm::function_ref<int64_t(int64_t warp)> firstOf, int64_t size) {
+  int64_t extent = dot.needsDepth ? dot.depth : dot.columns;
+  int64_t ofPart = extent / int64_t(dot.needed.size());
+  warps.resize(dot.needed.size(), 0);
   for (int64_t warp = 0; warp < accumulator.inSize(Dim::Warp); ++warp) {
-    int64_t first = firstOf(warp), last = std::min(first + size, extent) - 1;
+    int64_t first = firstOf(warp), last = first + size - 1;
     for (int64_t part = first / ofPart; part <= last / ofPart; ++part)
       warps[part] |= uint64_t(1) << warp;
   }
-  return warps;
 }
 
 SmallVector<DotPart> DotParts::split(ArrayRef<int64_t> steps, ArrayRef<int64_t> pairs) {
@@ -46,19 +45,26 @@ SmallVector<DotPart> DotParts::split(ArrayRef<int64_t> steps, ArrayRef<int64_t> 
   };
   int64_t depthOfStep = dot.depth / tiling.repeatK;
   if (dot.needsDepth) {
-    for (int64_t step : steps)
-      partOf(warpsOfUnit([&](int64_t) { return step * depthOfStep; }, depthOfStep))
-          .steps.push_back(step);
+    for (int64_t step : steps) {
+      SmallVector<uint64_t> warps;
+      addWarps(warps, [&](int64_t) { return step * depthOfStep; }, depthOfStep);
+      partOf(warps).steps.push_back(step);
+    }
     for (DotPart &part : parts)
       part.pairs.assign(pairs.begin(), pairs.end());
     return parts;
   }
   for (int64_t first : pairs) {
-    auto columnOf = [&](int64_t warp) {
-      return layout::valueOf(accumulator.apply({{Dim::Register, first * 4}, {Dim::Warp, warp}}),
-                             Dim::Coord1);
-    };
-    partOf(warpsOfUnit(columnOf, first + 1 < tiling.repeatN ? 16 : 8)).pairs.push_back(first);
+    // The fragments of a pair are neighbours only where a warp has a power of two of them.
+    SmallVector<uint64_t> warps;
+    for (int64_t n = first; n < std::min(first + 2, tiling.repeatN); ++n) {
+      auto columnOf = [&](int64_t warp) {
+        return layout::valueOf(accumulator.apply({{Dim::Register, n * 4}, {Dim::Warp, warp}}),
+                               Dim::Coord1);
+      };
+      addWarps(warps, columnOf, 8);
+    }
+    partOf(warps).pairs.push_back(first);
   }
   for (DotPart &part : parts)
     part.steps.assign(steps.begin(), steps.end());

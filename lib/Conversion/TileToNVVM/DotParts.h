@@ -28,8 +28,8 @@ public:
   llvm::SmallVector<mlir::Value> conditions(const DotPart &part);
 
 private:
-  llvm::SmallVector<uint64_t> warpsOfUnit(llvm::function_ref<int64_t(int64_t warp)> firstOf,
-                                          int64_t size);
+  void addWarps(llvm::SmallVector<uint64_t> &warps,
+                llvm::function_ref<int64_t(int64_t warp)> firstOf, int64_t size);
   bool asksFragmentsApart();
   llvm::SmallVector<mlir::Value> flagsOf(mlir::Value condition, std::optional<int64_t> fragment);
   mlir::Value isNeeded(const DotPart &part, std::optional<int64_t> fragment);

@@ -273,17 +273,20 @@ namespace {
 
 struct TileSkipTrips : impl::TileSkipTripsPassBase<TileSkipTrips> {
   void runOnOperation() override {
-    SmallVector<tile::SkipUnlessOp> hints;
-    getOperation().walk([&](tile::SkipUnlessOp hint) { hints.push_back(hint); });
+    // Products inside of branches are not found: so their parts come first.
+    SmallVector<tile::SkipUnlessOp> hints, ofTrips;
+    getOperation().walk(
+        [&](tile::SkipUnlessOp hint) { (hint.getProducts() ? hints : ofTrips).push_back(hint); });
+    hints.append(ofTrips);
     for (tile::SkipUnlessOp hint : hints) {
       auto loop = cast<scf::ForOp>(hint->getParentOp());
       LoopSkipper skipper(loop, hint);
-      // Products inside of branches are not found.
       bool isWhole = hint.getConditions().size() == 1;
-      bool hasParts = !isWhole && skipper.skipProducts();
-      std::optional<std::string> why =
-          hint.getProducts() ? "only products are worth it" : skipper.skipTrip();
-      if (why && isWhole)
+      bool hasParts = (!isWhole || hint.getProducts()) && skipper.skipProducts();
+      std::optional<std::string> why = "there are no products whose parts warps can tell";
+      if (!hint.getProducts())
+        why = skipper.skipTrip();
+      if (why && !hint.getProducts() && isWhole)
         hasParts = skipper.skipProducts();
       if (why && !hasParts)
         remark::missed(loop.getLoc(), remark::RemarkOpts::name("skip").category("tile-skip-trips"))

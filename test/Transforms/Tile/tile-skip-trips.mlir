@@ -184,3 +184,24 @@ tile.kernel private @through_memory(%n: index, %sees: i1) config <block = [64, 3
   }
   tile.return
 }
+
+// -----
+
+#rows = #tile.layout<64, register = [(8)], lane = [(0), (0), (1), (2), (4)], warp = [(16), (32)]>
+
+// CHECK-LABEL: tile.kernel private @no_products
+// CHECK-NOT: tile.if_any
+// CHECK-NOT: skip_unless
+// REMARK: no warp skips a trip: there are no products whose parts warps can tell
+tile.kernel private @no_products(%n: index) config <block = [64], warps = 4> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zeros = arith.constant dense<0.0> : tensor<64xf32, #rows>
+  %sees = arith.constant dense<true> : tensor<64xi1, #rows>
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%max = %zeros) -> (tensor<64xf32, #rows>) {
+    tile.skip_unless products %sees : tensor<64xi1, #rows>
+    %new = arith.addf %max, %max : tensor<64xf32, #rows>
+    scf.yield %new : tensor<64xf32, #rows>
+  }
+  tile.return
+}

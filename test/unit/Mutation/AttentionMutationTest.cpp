@@ -107,8 +107,12 @@ static std::vector<Probe> makeProbes(const AttentionSpec &spec) {
     probes.push_back(countingProbe(spec, spec.rule.causal ? AttentionExtents{1, 128, 128 + shift}
                                                           : AttentionExtents{1, 440 + shift, 440}));
   // A block of keys that only some lanes of a warp see, in the last 8 of its rows, or the first ones at the left end of a window.
-  probes.push_back(randomProbe(spec, spec.rule.causal ? AttentionExtents{1, 128, 132}
-                                                      : AttentionExtents{1, 444, 440}));
+  if (spec.rule.causal)
+    probes.push_back(randomProbe(spec, {1, 128, 132}));
+  // The same for each of a block's parts of 16 keys.
+  for (int64_t shift : {4, 12, 20, 28})
+    if (spec.rule.left >= 0)
+      probes.push_back(randomProbe(spec, {1, 440 + shift, 440}));
   // Registers have two columns of each 8: the last key is in another one at each of these lengths.
   for (int64_t column = 0; column < 64 && !spec.rule.causal; column += 8)
     for (int64_t count : {3, 4})
