@@ -37,7 +37,8 @@ constexpr int64_t cpuEdgeKeys = 32;
 /// spills, which is measured: f32 in three products needs more registers, and ptxas takes more of them for sm_90. It also makes loops three times
 /// as long, and ptxas' time grows faster than their length: so f32 has few keys a block. Tiles beside the scores, such as
 /// a bias, need as many registers: there a warp has half as many rows.
-constexpr BlockSizes gpuBlocks[] = {{128, 128, 32, 4, 32},
+constexpr BlockSizes gpuBlocks[] = {{128, 64, 32, 4, 32, 0, 3},
+                                    {128, 128, 32, 4, 32},
                                     {128, 128, 64, 8, 16, 0, 3},
                                     {48, 128, 64, 4},
                                     {128, 128, 64, 8, 16, 0, 2},
@@ -45,6 +46,7 @@ constexpr BlockSizes gpuBlocks[] = {{128, 128, 32, 4, 32},
                                     {128, 128, 64, 8, 16, 0, 1},
                                     {128, 128, 64, 8, 16, 90},
                                     {128, 128, 64, 4},
+                                    {256, 32, 32, 4, 32, 0, 3},
                                     {256, 128, 32, 8, 16, 0, 3},
                                     {256, 128, 64, 8},
                                     {256, 64, 64, 4},
@@ -105,9 +107,13 @@ static BlockSizes chooseForGPU(const AttentionForm &form, const GPUChip &chip) {
     int64_t weightBytes = bytesOf(form.weightType());
     int64_t bytes = (row.queries + row.keys) * form.keyColumns * bytesOf(form.scoreType()) +
                     row.keys * form.valueColumns * weightBytes;
-    // Warps beside each other exchange weights and row statistics there.
-    if (int64_t beside = row.warps / (row.queries / 16); beside > 1)
-      bytes += row.queries * (row.keys * weightBytes + beside * sizeof(float));
+    // Warps beside each other exchange weights and row statistics there. Products without matrix instructions read weights there.
+    int64_t beside = row.warps / (row.queries / 16);
+    bool isExact = form.precision == tile::DotPrecision::IEEE && form.weightType().isF32();
+    if (beside > 1 || isExact)
+      bytes += row.queries * row.keys * weightBytes;
+    if (beside > 1)
+      bytes += row.queries * beside * int64_t(sizeof(float));
     return bytes;
   };
   // What a score region computes is in registers, besides the scores.
