@@ -250,9 +250,15 @@ void WorkspacePlanner::replaceAllocs(Block &body) {
 
 struct PlanWorkspacePass : impl::PlanWorkspacePassBase<PlanWorkspacePass> {
   void runOnOperation() override {
-    for (func::FuncOp entry : getEntries(getOperation()))
+    for (func::FuncOp entry : getEntries(getOperation())) {
+      if (entry.getNumResults() != 0) {
+        entry.emitError() << "entry '" << entry.getName()
+                          << "' has results; run entry-to-buffers first";
+        return signalPassFailure();
+      }
       if (failed(WorkspacePlanner(entry).run()))
         return signalPassFailure();
+    }
   }
 };
 

@@ -104,3 +104,10 @@ func.func @complex(%n: index) {
   %a = memref.alloc(%n) : memref<?xcomplex<f32>>
   return
 }
+
+// -----
+
+// expected-error @below {{entry 'on_tensors' has results; run entry-to-buffers first}}
+func.func @on_tensors(%x: tensor<?xf32>) -> tensor<?xf32> {
+  return %x : tensor<?xf32>
+}
