@@ -120,13 +120,14 @@ Value DotParts::isNeeded(const DotPart &part, std::optional<int64_t> fragment) {
   for (auto &[flags, mask] : asked)
     for (Value flag : flags)
       key.push_back({flag.getAsOpaquePointer(), mask});
-  Value &vote = lowering.vote(key);
-  if (vote)
-    return vote;
-
   ImplicitLocOpBuilder &b = lowering.b;
   OpBuilder::InsertionGuard guard(b);
   leaveBranches(b, all);
+  // What another loop has asked is not known here.
+  Value &vote = lowering.vote(key);
+  if (vote && vote.getParentBlock() == b.getInsertionBlock())
+    return vote;
+
   auto either = [&](Value x, Value y) { return x ? arith::OrIOp::create(b, x, y) : y; };
   Value any;
   for (auto &[flags, mask] : asked) {

@@ -149,7 +149,7 @@ public:
   // DotParts.cpp
   /// Flags, as opaque pointers, each with the mask of the warps that it counts for.
   using WarpFlags = std::vector<std::pair<void *, uint64_t>>;
-  /// Whether some lane of the warp has one of the flags; null until it is asked.
+  /// Whether some lane of the warp has one of the flags, where it was last asked; null until then.
   mlir::Value &vote(const WarpFlags &flags) { return votes[flags]; }
 
   // Conversions.cpp

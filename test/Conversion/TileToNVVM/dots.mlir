@@ -180,3 +180,40 @@ tile.kernel @beside(%o: memref<?x16xf32>, %n: i32, %m: i32) config <block = [16]
   tile.store %s, %view[%c0, %c0] : tensor<16x16xf32, #acc>, !tile.view<?x16xf32>
   tile.return
 }
+
+// -----
+
+#acc = #tile.layout<16x16, register = [(0, 1), (8, 0), (0, 8)], lane = [(0, 2), (0, 4), (1, 0), (2, 0), (4, 0)]>
+#a = #tile.layout<16x16, offset = [(0, 1), (0, 2), (0, 4), (0, 8), (1, 0), (2, 0), (4, 8), (8, 0)]>
+#rows = #tile.layout<16, register = [(8)], lane = [(0), (0), (1), (2), (4)]>
+
+// Products of one loop share a vote, those of two do not.
+// CHECK-LABEL: llvm.func @loops
+// CHECK: scf.for
+// CHECK: nvvm.vote.sync any
+// CHECK-NOT: nvvm.vote.sync
+// CHECK: scf.for
+// CHECK: nvvm.vote.sync any
+// CHECK-NOT: nvvm.vote.sync
+// CHECK: llvm.return
+tile.kernel @loops(%o: memref<?x16xf32>, %n: i32, %end: index) config <block = [16], warps = 1> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %view = tile.view %o[:, :] : memref<?x16xf32> -> !tile.view<?x16xf32>
+  %q = tile_nv.alloc offset 0 : !tile_nv.buffer<16x16xf16, #a>
+  %zero = arith.constant dense<0.0> : tensor<16x16xf32, #acc>
+  %row = tile.iota along 0 : tensor<16xi32, #rows>
+  %ns = tensor.splat %n : tensor<16xi32, #rows>
+  %x = arith.cmpi sle, %ns, %row : tensor<16xi32, #rows>
+  %s = scf.for %i = %c0 to %end step %c1 iter_args(%acc = %zero) -> (tensor<16x16xf32, #acc>) {
+    %d = tile_nv.dot %q, %q, %acc needs(%x : tensor<16xi1, #rows>) : !tile_nv.buffer<16x16xf16, #a>, !tile_nv.buffer<16x16xf16, #a> -> tensor<16x16xf32, #acc>
+    %e = tile_nv.dot %q, %q, %d needs(%x : tensor<16xi1, #rows>) : !tile_nv.buffer<16x16xf16, #a>, !tile_nv.buffer<16x16xf16, #a> -> tensor<16x16xf32, #acc>
+    scf.yield %e : tensor<16x16xf32, #acc>
+  }
+  %t = scf.for %i = %c0 to %end step %c1 iter_args(%acc = %s) -> (tensor<16x16xf32, #acc>) {
+    %d = tile_nv.dot %q, %q, %acc needs(%x : tensor<16xi1, #rows>) : !tile_nv.buffer<16x16xf16, #a>, !tile_nv.buffer<16x16xf16, #a> -> tensor<16x16xf32, #acc>
+    scf.yield %d : tensor<16x16xf32, #acc>
+  }
+  tile.store %t, %view[%c0, %c0] : tensor<16x16xf32, #acc>, !tile.view<?x16xf32>
+  tile.return
+}
