@@ -32,7 +32,8 @@ createTargetMachine(const CPUVariant &variant, int level) {
   const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, message);
   if (!target)
     return llvm::createStringError(message);
-  auto codeGenLevel = static_cast<llvm::CodeGenOptLevel>(level);
+  // LLVM's allocator of -O0 does not hold tiles in registers over branches, and crashes.
+  auto codeGenLevel = static_cast<llvm::CodeGenOptLevel>(variant.amx ? std::max(level, 1) : level);
   std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
       triple, variant.architecture, variant.features, llvm::TargetOptions(), llvm::Reloc::PIC_,
       std::nullopt, codeGenLevel));
