@@ -22,7 +22,7 @@ def Tile_DotOp : Tile_TileOp<"dot", [AllTypesMatch<["acc", "result"]>]> {
 
     Products of 8- and 16-bit operands are exact; all are added in the type of
     acc, in any order. i8 is signed, and sums of i32 wrap around. `precision` is
-    for f32 operands:
+    for f32 operands, and the least that is asked for: CPUs always multiply as f32.
 
     | precision | operands are multiplied |
     |---|---|
@@ -32,6 +32,9 @@ def Tile_DotOp : Tile_TileOp<"dot", [AllTypesMatch<["acc", "result"]>]> {
 
     A product that overflows f32 is infinite. With tf32x3 it may be NaN from 2^139
     on: then the product with a rest overflows, too, and its sign may be another.
+
+    On GPUs M is a multiple of 16 and N of 8; K is one of 16 for 16-bit operands,
+    of 8 for f32 in tf32 and tf32x3, and any number for others.
 
     Example:
 

@@ -118,8 +118,11 @@ def Tile_IotaOp : Tile_TileOp<"iota"> {
 
     | name | meaning |
     |---|---|
-    | start | absent: 0. Its low bits where the elements are narrower |
+    | start | absent: 0 |
     | result | tile of i32, i64 or index |
+
+    Constraints: start + n is a number of the element type; what GPUs compare
+    instead, once such numbers wrap around, is not defined.
 
     Example:
 

@@ -197,22 +197,22 @@ INSTANTIATE_TEST_SUITE_P(Types, EdgeCounts,
                          [](const auto &info) { return info.param.name; });
 
 TEST_P(EdgeCounts, StayWithinTheirBoundsAnywhere) {
-  const auto &[name, type, dim, block] = GetParam();
+  const EdgeCase &edge = GetParam();
   std::vector<AttentionSpec> specs;
   auto add = [&](int64_t left, int64_t right, bool causal, int64_t globalKeys = 0) {
-    AttentionSpec &spec = specs.emplace_back(countsSpec(type, dim));
+    AttentionSpec &spec = specs.emplace_back(countsSpec(edge.type, edge.dim));
     spec.rule.left = left;
     spec.rule.right = right;
     spec.rule.causal = causal;
     spec.rule.globalKeys = globalKeys;
   };
-  bool isOneOfMany = dim > 64;
+  bool isLarge = edge.dim > 64;
   add(-1, -1, true);
   add(100, -1, true);
   for (int64_t left : {0, 3, 31, 62, 64, 127, 190, 257})
-    if (!isOneOfMany || left == 31 || left == 62)
+    if (!isLarge || left == 31 || left == 62)
       add(left, -1, true);
-  if (!isOneOfMany) {
+  if (!isLarge) {
     add(70, -1, false);
     add(9, 13, false);
     add(100, -1, true, 75);
@@ -229,7 +229,8 @@ TEST_P(EdgeCounts, StayWithinTheirBoundsAnywhere) {
       AttentionInputs inputs = AttentionInputs::random(spec, extents, random);
       callAttention(program, "spec" + std::to_string(i), spec, inputs);
       Counts counts = countsOf(program);
-      double excess = excessBlocks(spec, counts, needsOf(spec, extents, block.rows), block);
+      double excess =
+          excessBlocks(spec, counts, needsOf(spec, extents, edge.block.rows), edge.block);
       EXPECT_EQ(counts.conflicts, 0) << spec.text();
       EXPECT_GE(excess, 0) << spec.text() << " keys=" << keys;
       EXPECT_LE(excess, 1.0) << spec.text() << " keys=" << keys;
