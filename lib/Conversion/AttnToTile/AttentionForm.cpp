@@ -34,9 +34,9 @@ constexpr int64_t mostSharedScores = 64 * 128;
 constexpr int64_t cpuEdgeKeys = 32;
 
 /// On GPUs accumulators are in registers, and queries, keys and values in shared memory. The first block that fits is taken. No block
-/// spills, which is measured: f32 in three products needs more registers, and ptxas takes more of them for sm_90. It also makes loops three times
-/// as long, and ptxas' time grows faster than their length: so f32 has few keys a block. Tiles beside the scores, such as
-/// a bias, need as many registers: there a warp has half as many rows.
+/// spills, which is measured: f32 in three products needs more registers, and ptxas takes more of them for sm_90. It also makes loops three
+/// times as long, and ptxas' time grows faster than their length: so f32 has few keys a block. Tiles beside the scores, such as a bias,
+/// need as many registers: there a warp has half as many rows.
 constexpr BlockSizes gpuBlocks[] = {{128, 64, 32, 4, 32, 0, 3},
                                     {128, 128, 32, 4, 32},
                                     {128, 128, 64, 8, 16, 0, 3},

@@ -11,7 +11,8 @@
 //   tf32     a b = hi(a) hi(b)
 //   tf32x3   a b = hi(a) lo(b) + lo(a) hi(b) + hi(a) hi(b)       lo(x) = hi(x - hi(x)), hi(x): x rounded to tf32
 //
-// The small terms are added first. What a warp may leave out (`needs`) stands in branches, DotParts.cpp. Other types, and f32 with `ieee`, have no such instruction: FmaDots.cpp.
+// The small terms are added first. What a warp may leave out (`needs`) stands in branches, DotParts.cpp. Other types, and f32 with `ieee`,
+// have no such instruction: FmaDots.cpp.
 //
 //===----------------------------------------------------------------------===//
 

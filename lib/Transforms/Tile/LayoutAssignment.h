@@ -5,7 +5,8 @@
 // 1. Seeds. The accumulator of a product has the layout of the matrix instruction, spread over the warps (DotLayouts.h). A load that
 //    a product reads is blocked: neighbouring lanes read neighbouring vectors.
 // 2. Forwards, until nothing changes: elementwise operations take the layout of an operand, reductions, transpositions, slices and
-//    concatenations derive theirs from that of their input, scans too unless it spreads what is scanned over warps, and loops and conditionals take that of what they yield.
+//    concatenations derive theirs from that of their input, scans too unless it spreads what is scanned over warps, and loops and
+//    conditionals take that of what they yield.
 // 3. Where that stops, backwards: a value without a layout takes the one that its user needs. Then 2. again. Operands of products and
 //    of stores do not count: what they need is met by a conversion.
 // 4. What is still open is not connected to a product: the first load (or else the first value) becomes blocked. Then 2. again.

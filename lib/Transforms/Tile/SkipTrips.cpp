@@ -19,8 +19,8 @@
 //    branches between their parts, ptxas spills at the head dimensions that have such warps (512: about 300 bytes).
 //
 // Products alone may be left out in such loops, too. They get the conditions as `needs` where there are several of them, or where nothing
-// else is left out; a run of nothing else needs no branch then. These products are those of scores and of weights: a product of weights is one whose operand a is computed in the loop from the
-// result of another, through shared memory or not.
+// else is left out; a run of nothing else needs no branch then. These products are those of scores and of weights: a product of weights is
+// one whose operand a is computed in the loop from the result of another, through shared memory or not.
 //
 //===----------------------------------------------------------------------===//
 
