@@ -59,12 +59,13 @@ end_suite() {
   ((suite_failed == 0))
 }
 
-# run_side_by_side FUNCTION COUNT FILE: in the background an exported function for each COUNT arguments of a file, which ends each with a zero; as many at a time as
-# there are processors. Each call has to write a file LOG.status, which await_status LOG waits for; 99 stands in it if all is over before.
+# run_side_by_side FUNCTION COUNT FILE: in the background an exported function for each COUNT arguments of a file, which ends each with a
+# zero; as many at a time as there are processors. Each call has to write a file LOG.status, which await_status LOG waits for; 99 stands in
+# it if all is over before. Once a script, whose EXIT trap it takes.
 run_side_by_side() {
-  # In a process group of their own, which ends with this script, however that ends.
+  # In a process group of their own, which ends with this script, however that ends. Nothing reads the script's input.
   set -m
-  xargs -r -0 -a "$3" -n "$2" -P "$(nproc)" bash -c "$1 \"\$@\"" "$1" &
+  xargs -r -0 -a "$3" -n "$2" -P "$(nproc)" bash -c "$1 \"\$@\"" "$1" </dev/null &
   set +m
   trap "kill -- -$! 2>/dev/null || true" EXIT
 }

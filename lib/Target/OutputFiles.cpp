@@ -119,20 +119,20 @@ llvm::Error replaceFile(llvm::StringRef path, mode_t mode,
 
 bool isReplaceable(llvm::StringRef path) { return path != "-" && !isStream(path.str()); }
 
+bool isSameFile(llvm::StringRef a, llvm::StringRef b) {
+  bool same = false;
+  return !a.empty() && !b.empty() && isReplaceable(a) &&
+         (a == b || (!llvm::sys::fs::equivalent(a, b, same) && same));
+}
+
 bool replacesInput(llvm::StringRef path, llvm::StringRef input) {
-  auto isSame = [&](llvm::StringRef file) {
-    bool same = false;
-    return path == file || (!llvm::sys::fs::equivalent(path, file, same) && same);
-  };
-  if (path.empty() || input.empty() || !isReplaceable(path))
-    return false;
-  if (!llvm::sys::fs::is_directory(input))
-    return isSame(input);
+  if (isSameFile(path, input))
+    return true;
   std::error_code error;
   for (llvm::sys::fs::directory_iterator file(input, error), end; file != end && !error;
        file.increment(error))
     if (llvm::StringRef name = file->path();
-        (name.ends_with(".json") || name.ends_with(".safetensors")) && isSame(name))
+        (name.ends_with(".json") || name.ends_with(".safetensors")) && isSameFile(path, name))
       return true;
   return false;
 }

@@ -3,7 +3,7 @@
 // Variants such as avx512bf16 and avx512amx differ in some products alone: what is left of a module would be compiled several times. For each
 // variant, from the least to the most demanding, and for each lesser one:
 //
-// 1. Candidates are definitions with equal names and bodies in both.
+// 1. Candidates are definitions with equal names and bodies in both, but for those that become parts of their callers, such as entries.
 // 2. Those that refer to what the two modules define differently are no candidates; this again, until all references are to candidates
 //    or to equal constants and declarations. Nor are those that compute in bf16 where one variant alone has instructions for it: LLVM
 //    then rounds by them, which takes denormal numbers for zeros.
@@ -92,12 +92,19 @@ bool computesInBF16(Operation *function) {
       .wasInterrupted();
 }
 
+/// Whether LLVM makes the function a part of its caller: then nobody else can call it.
+bool isInlined(Operation *op) {
+  auto passthrough = op->getAttrOfType<ArrayAttr>("passthrough");
+  return passthrough &&
+         llvm::is_contained(passthrough, StringAttr::get(op->getContext(), "alwaysinline"));
+}
+
 /// Step 1 and 2.
 SetVector<StringAttr> findShared(const Symbols &user, const Symbols &owner, bool roundAlike) {
   SetVector<StringAttr> shared;
   for (auto [name, op] : user) {
     Operation *other = owner.lookup(name);
-    if (other && isDefinition(op) && isDefinition(other) && areEqual(op, other) &&
+    if (other && isDefinition(op) && isDefinition(other) && !isInlined(op) && areEqual(op, other) &&
         (roundAlike || !computesInBF16(op)))
       shared.insert(name);
   }

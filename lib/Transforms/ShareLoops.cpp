@@ -27,6 +27,8 @@
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 
 #include <map>
@@ -147,15 +149,22 @@ bool hasMatrixTiles(Operation *around) {
 }
 
 /// Whether a function with matrix tiles may call one instead of the loop: it is in no loop but that over the task's items, and no tile
-/// is a value there.
+/// is a value of a block around it.
 bool canBeCalledBesideTiles(scf::ForOp loop) {
-  auto items = loop->getParentOfType<scf::ForOp>();
-  if (hasMatrixTiles(loop) || (items && items->getParentOfType<LoopLikeOpInterface>()))
+  if (hasMatrixTiles(loop))
     return false;
   auto isTile = [](Value value) { return isa<amx::TileType>(value.getType()); };
-  return llvm::none_of(loop->getBlock()->getArguments(), isTile) &&
-         llvm::none_of(*loop->getBlock(),
-                       [&](Operation &op) { return llvm::any_of(op.getResults(), isTile); });
+  unsigned loopsAround = 0;
+  for (Operation *op = loop; !isa<FunctionOpInterface>(op); op = op->getParentOp()) {
+    Block *block = op->getBlock();
+    if (llvm::any_of(block->getArguments(), isTile) || llvm::any_of(*block, [&](Operation &other) {
+          return llvm::any_of(other.getResults(), isTile);
+        }))
+      return false;
+    if (op != loop && isa<LoopLikeOpInterface>(op) && ++loopsAround > 1)
+      return false;
+  }
+  return true;
 }
 
 class TaskLoops {

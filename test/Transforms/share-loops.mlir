@@ -199,10 +199,10 @@ llvm.func @tiles(%data: !llvm.ptr) {
 
 // -----
 
-// A tile that is alive.
+// A tile that is alive, as beside the loops or around a branch with them.
 // CHECK-LABEL: llvm.func @alive
 // CHECK-NOT: func.func
-llvm.func @alive(%data: !llvm.ptr) {
+llvm.func @alive(%data: !llvm.ptr, %branch: i1) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c4 = arith.constant 4 : index
@@ -213,10 +213,17 @@ llvm.func @alive(%data: !llvm.ptr) {
     %y = arith.addf %x, %x : f32
     memref.store %y, %a[%i, %c0] : memref<16x16xf32>
   }
-  scf.for %i = %c1 to %c4 step %c1 {
-    %x = memref.load %a[%i, %c0] : memref<16x16xf32>
-    %y = arith.addf %x, %x : f32
-    memref.store %y, %a[%i, %c0] : memref<16x16xf32>
+  scf.if %branch {
+    scf.for %i = %c1 to %c4 step %c1 {
+      %x = memref.load %a[%i, %c0] : memref<16x16xf32>
+      %y = arith.addf %x, %x : f32
+      memref.store %y, %a[%i, %c0] : memref<16x16xf32>
+    }
+    scf.for %i = %c0 to %c4 step %c1 {
+      %x = memref.load %a[%i, %c0] : memref<16x16xf32>
+      %y = arith.addf %x, %x : f32
+      memref.store %y, %a[%i, %c0] : memref<16x16xf32>
+    }
   }
   amx.tile_store %a[%c0, %c0], %zero : memref<16x16xf32>, !amx.tile<16x16xf32>
   llvm.return

@@ -258,21 +258,22 @@ static int checkKernelOptions() {
 
 /// Checks that no file would be written over the input or over one another.
 static int checkFiles() {
-  auto isSame = [](llvm::StringRef a, llvm::StringRef b) {
-    bool same = false;
-    return !a.empty() && !b.empty() && heddle::isReplaceable(a) &&
-           (a == b || (!llvm::sys::fs::equivalent(a, b, same) && same));
-  };
-  llvm::SmallString<128> header;
+  if (llvm::sys::fs::is_directory(output))
+    return usageError("-o " + output + " is a folder; give the name of a file");
+  // What -o names, and what is written beside it.
+  llvm::SmallVector<std::string> written{output};
   if (emit == EmitKind::SharedObject && !output.empty()) {
-    header = output;
+    llvm::SmallString<128> header(output);
     llvm::sys::path::replace_extension(header, "h");
+    written.push_back(header.str().str());
+    if (weights == WeightPlace::Embed)
+      written.push_back(heddle::weightsFileOf(output));
   }
-  if (heddle::replacesInput(output, input) || heddle::replacesInput(header, input))
+  if (llvm::any_of(written, [](auto &file) { return heddle::replacesInput(file, input); }))
     return usageError("-o " + output + " would be written over the input; give another name");
   if (heddle::replacesInput(report, input))
     return usageError("--report=" + report + " would be written over the input; give another name");
-  if (isSame(report, output) || isSame(report, header))
+  if (llvm::any_of(written, [](auto &file) { return heddle::isSameFile(report, file); }))
     return usageError("--report=" + report + " takes a file that -o " + output +
                       " writes; give another name");
   return 0;

@@ -25,6 +25,9 @@ llvm::Error writeFile(llvm::StringRef path, llvm::StringRef content);
 /// Whether `path` is a file or could become one: neither standard output nor another stream.
 bool isReplaceable(llvm::StringRef path);
 
+/// Whether both are names of one file, or would be: neither is a stream.
+bool isSameFile(llvm::StringRef a, llvm::StringRef b);
+
 /// Whether a file written to `path` would replace the input, by whatever name: that file, or one of the .json and .safetensors files of a
 /// checkpoint's folder.
 bool replacesInput(llvm::StringRef path, llvm::StringRef input);

@@ -51,6 +51,13 @@ bool isParallelLinalg(linalg::LinalgOp op) {
 static unsigned count(ArrayRef<PlaceKind> at, PlaceKind kind) { return llvm::count(at, kind); }
 
 bool BlockRules::canCompute(Value tensor, ArrayRef<PlaceKind> at) {
+  Question question{tensor.getAsOpaquePointer(), at.vec()};
+  if (auto known = answers.find(question); known != answers.end())
+    return known->second;
+  return answers[question] = followsRules(tensor, at);
+}
+
+bool BlockRules::followsRules(Value tensor, ArrayRef<PlaceKind> at) {
   if (bound.contains(tensor))
     return true;
   auto type = dyn_cast<RankedTensorType>(tensor.getType());
@@ -113,7 +120,8 @@ bool BlockRules::canComputeLinalg(linalg::LinalgOp op, ArrayRef<PlaceKind> at) {
   PlaceKinds loops(map.getNumDims(), PlaceKind::Fixed);
   for (auto [expr, kind] : llvm::zip_equal(map.getResults(), at))
     loops[cast<AffineDimExpr>(expr).getPosition()] = kind;
-  return canComputeBody(op, loops, op.getBlock()->getTerminator()->getOperand(0));
+  BodyRules body{op, loops, DenseMap<Value, bool>()};
+  return canComputeBody(body, op.getBlock()->getTerminator()->getOperand(0));
 }
 
 static PlaceKinds placeKinds(AffineMap map, ArrayRef<PlaceKind> loops) {
@@ -125,12 +133,21 @@ static PlaceKinds placeKinds(AffineMap map, ArrayRef<PlaceKind> loops) {
   return kinds;
 }
 
-bool BlockRules::canComputeBody(linalg::LinalgOp op, ArrayRef<PlaceKind> loops, Value value) {
+bool BlockRules::canComputeBody(BodyRules &body, Value value) {
+  if (auto known = body.answers.find(value); known != body.answers.end())
+    return known->second;
+  bool answer = bodyFollowsRules(body, value);
+  body.answers[value] = answer;
+  return answer;
+}
+
+bool BlockRules::bodyFollowsRules(BodyRules &body, Value value) {
+  linalg::LinalgOp op = body.op;
   if (auto argument = dyn_cast<BlockArgument>(value);
       argument && argument.getOwner() == op.getBlock()) {
     OpOperand &operand = op->getOpOperand(argument.getArgNumber());
     return !isa<TensorType>(operand.get().getType()) ||
-           canCompute(operand.get(), placeKinds(op.getMatchingIndexingMap(&operand), loops));
+           canCompute(operand.get(), placeKinds(op.getMatchingIndexingMap(&operand), body.loops));
   }
   Operation *definition = value.getDefiningOp();
   if (!definition || definition->getBlock() != op.getBlock())
@@ -138,10 +155,10 @@ bool BlockRules::canComputeBody(linalg::LinalgOp op, ArrayRef<PlaceKind> loops, 
   if (isa<linalg::IndexOp>(definition))
     return true;
   if (auto extract = dyn_cast<tensor::ExtractOp>(definition))
-    return canGather(op, loops, extract);
+    return canGather(op, body.loops, extract);
   return isTileArithmetic(definition) &&
          llvm::all_of(definition->getOperands(),
-                      [&](Value operand) { return canComputeBody(op, loops, operand); });
+                      [&](Value operand) { return canComputeBody(body, operand); });
 }
 
 /// One index from the columns; at most one from an operand with an element for each row; the others the same for the whole block.

@@ -6,6 +6,8 @@
 #include "Placement.h"
 #include "heddle/Conversion/AttnToTile/KernelGroup.h"
 #include "heddle/Dialect/Attn/Attn.h"
+#include <map>
+#include <vector>
 
 namespace heddle {
 
@@ -17,7 +19,7 @@ class BlockRules {
 public:
   explicit BlockRules(const KernelGroup &group) : group(group) {}
 
-  /// Whether TileEvaluator can compute the block of a value.
+  /// Whether TileEvaluator can compute the block of a value. What follows is set before the first question.
   bool canCompute(mlir::Value tensor, llvm::ArrayRef<PlaceKind> at);
 
   /// Values that are bound, such as results of products.
@@ -32,12 +34,23 @@ private:
     return rowColumns != 0 && type.getShape().back() == rowColumns;
   }
   bool canComputeLinalg(mlir::linalg::LinalgOp op, llvm::ArrayRef<PlaceKind> at);
-  bool canComputeBody(mlir::linalg::LinalgOp op, llvm::ArrayRef<PlaceKind> loops,
-                      mlir::Value value);
+  /// The body of an operation, and what has been asked about its values.
+  struct BodyRules {
+    mlir::linalg::LinalgOp op;
+    PlaceKinds loops;
+    llvm::DenseMap<mlir::Value, bool> answers;
+  };
+  bool canComputeBody(BodyRules &body, mlir::Value value);
+  bool bodyFollowsRules(BodyRules &body, mlir::Value value);
   bool canGather(mlir::linalg::LinalgOp op, llvm::ArrayRef<PlaceKind> loops,
                  mlir::tensor::ExtractOp extract);
 
+  bool followsRules(mlir::Value tensor, llvm::ArrayRef<PlaceKind> at);
+
   const KernelGroup &group;
+  /// What has been asked: values that several others are computed from are followed once.
+  using Question = std::pair<void *, std::vector<PlaceKind>>;
+  std::map<Question, bool> answers;
 };
 
 /// Whether a kernel computes this elementwise operation of `arith` or `math` with tiles.

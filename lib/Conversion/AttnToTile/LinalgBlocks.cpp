@@ -35,10 +35,21 @@ Part TileEvaluator::linalgBlock(linalg::LinalgOp op, const Placement &at) {
   SmallVector<Place> loops(map.getNumDims(), Place{PlaceKind::Fixed, zero});
   for (auto [expr, place] : llvm::zip_equal(map.getResults(), at))
     loops[cast<AffineDimExpr>(expr).getPosition()] = place;
-  return bodyValue(op, loops, op.getBlock()->getTerminator()->getOperand(0));
+  Body body{op, loops, DenseMap<Value, Part>()};
+  return bodyValue(body, op.getBlock()->getTerminator()->getOperand(0));
 }
 
-Part TileEvaluator::bodyValue(linalg::LinalgOp op, ArrayRef<Place> loops, Value value) {
+Part TileEvaluator::bodyValue(Body &body, Value value) {
+  if (auto known = body.values.find(value); known != body.values.end())
+    return known->second;
+  Part part = computeInBody(body, value);
+  body.values[value] = part;
+  return part;
+}
+
+Part TileEvaluator::computeInBody(Body &body, Value value) {
+  linalg::LinalgOp op = body.op;
+  ArrayRef<Place> loops = body.loops;
   if (auto argument = dyn_cast<BlockArgument>(value);
       argument && argument.getOwner() == op.getBlock()) {
     OpOperand &operand = op->getOpOperand(argument.getArgNumber());
@@ -58,14 +69,16 @@ Part TileEvaluator::bodyValue(linalg::LinalgOp op, ArrayRef<Place> loops, Value 
     return {tile::IotaOp::create(emit, type, place.at, 0), alongRows, !alongRows};
   }
   if (auto extract = dyn_cast<tensor::ExtractOp>(definition))
-    return gather(op, loops, extract);
+    return gather(body, extract);
   SmallVector<Part> operands;
   for (Value operand : definition->getOperands())
-    operands.push_back(bodyValue(op, loops, operand));
+    operands.push_back(bodyValue(body, operand));
   return apply(definition, operands);
 }
 
-Part TileEvaluator::gather(linalg::LinalgOp op, ArrayRef<Place> loops, tensor::ExtractOp extract) {
+Part TileEvaluator::gather(Body &body, tensor::ExtractOp extract) {
+  linalg::LinalgOp op = body.op;
+  ArrayRef<Place> loops = body.loops;
   Value source = kernel.input(extract.getTensor());
   auto type = cast<RankedTensorType>(extract.getTensor().getType());
   SmallVector<OpFoldResult> offsets(type.getRank(), emit.getIndexAttr(0)), sizes,
@@ -104,7 +117,7 @@ Part TileEvaluator::gather(linalg::LinalgOp op, ArrayRef<Place> loops, tensor::E
         continue;
       }
     }
-    fixed.push_back(bodyValue(op, loops, index).value);
+    fixed.push_back(bodyValue(body, index).value);
   }
   if (!table) {
     Value view = tile::ViewOp::create(emit, source, fixed, kept);

@@ -39,6 +39,12 @@ namespace {
 /// Tensors from outside that one segment reads, and what another one reads in their place.
 using Counterparts = llvm::MapVector<Value, Value>;
 
+/// What a comparison of two segments has found, and the pairs of values whose blocks are known to be equal.
+struct Comparison {
+  Counterparts counterparts;
+  llvm::DenseSet<std::pair<Value, Value>> equal;
+};
+
 class ProjectionKernel {
 public:
   ProjectionKernel(KernelBuilder &kernel, const KernelGroup &group, const ProjectionPlan &plan,
@@ -65,10 +71,19 @@ private:
                         : llvm::divideCeil(columns, forms[segment].columns);
   }
 
+  /// Of `count` segments; one alone may have any number.
+  SmallVector<int64_t> columnBlocks(unsigned first, unsigned count) const {
+    SmallVector<int64_t> blocks(count, 0);
+    for (unsigned number = 0; count > 1 && number < count; ++number)
+      blocks[number] = columnBlocks(first + number);
+    return blocks;
+  }
+
   void noteProducts();
   bool haveEqualSums() const;
   std::optional<Counterparts> equalOutputs(unsigned a, unsigned b) const;
-  bool areEqualBlocks(unsigned a, unsigned b, Value ofA, Value ofB, Counterparts &found) const;
+  bool areEqualBlocks(unsigned a, unsigned b, Value ofA, Value ofB, Comparison &found) const;
+  bool compareBlocks(unsigned a, unsigned b, Value ofA, Value ofB, Comparison &found) const;
   Index selectWeights(Index column);
   void forParts(ArrayRef<int64_t> blocks, Index column,
                 function_ref<void(unsigned, Index)> emitPart);
@@ -146,11 +161,7 @@ void ProjectionKernel::run(ArrayRef<Value> inits) {
     Index inSegment = selectWeights(program[1]);
     finishShared(sums(0, inSegment), program[1], inSegment);
   } else {
-    SmallVector<int64_t> blocks(forms.size(), 0);
-    if (forms.size() > 1)
-      for (unsigned segment = 0; segment < forms.size(); ++segment)
-        blocks[segment] = columnBlocks(segment);
-    forParts(blocks, program[1], [&](unsigned segment, Index column) {
+    forParts(columnBlocks(0, forms.size()), program[1], [&](unsigned segment, Index column) {
       finish(segment, {}, sums(segment, column), column, column);
     });
   }
@@ -210,16 +221,26 @@ bool ProjectionKernel::haveEqualSums() const {
 /// stand for each other: then these.
 std::optional<Counterparts> ProjectionKernel::equalOutputs(unsigned a, unsigned b) const {
   ArrayRef<Value> ofA = plan.segments[a].outputs, ofB = plan.segments[b].outputs;
-  Counterparts found;
+  Comparison found;
   bool areEqual = ofA.size() == ofB.size() && llvm::all_of(llvm::zip(ofA, ofB), [&](auto outputs) {
                     auto [x, y] = outputs;
                     return areEqualBlocks(a, b, appendedRows(x), appendedRows(y), found);
                   });
-  return areEqual ? std::make_optional(std::move(found)) : std::nullopt;
+  return areEqual ? std::make_optional(std::move(found.counterparts)) : std::nullopt;
 }
 
 bool ProjectionKernel::areEqualBlocks(unsigned a, unsigned b, Value ofA, Value ofB,
-                                      Counterparts &found) const {
+                                      Comparison &found) const {
+  if (found.equal.contains({ofA, ofB}))
+    return true;
+  bool areEqual = compareBlocks(a, b, ofA, ofB, found);
+  if (areEqual)
+    found.equal.insert({ofA, ofB});
+  return areEqual;
+}
+
+bool ProjectionKernel::compareBlocks(unsigned a, unsigned b, Value ofA, Value ofB,
+                                     Comparison &found) const {
   for (auto [x, y] : llvm::zip_equal(plan.segments[a].products, plan.segments[b].products))
     if (x.result() == ofA || y.result() == ofB)
       return x.result() == ofA && y.result() == ofB &&
@@ -229,7 +250,7 @@ bool ProjectionKernel::areEqualBlocks(unsigned a, unsigned b, Value ofA, Value o
     // Constants and scalars are parts of the code.
     bool isRead = isa<RankedTensorType>(ofA.getType()) && !matchPattern(ofA, m_Constant()) &&
                   !matchPattern(ofB, m_Constant());
-    return isRead ? found.insert({ofA, ofB}).first->second == ofB : ofA == ofB;
+    return isRead ? found.counterparts.insert({ofA, ofB}).first->second == ofB : ofA == ofB;
   }
   Operation *opA = ofA.getDefiningOp(), *opB = ofB.getDefiningOp();
   if (ofA == ofB) {
@@ -442,10 +463,7 @@ void ProjectionKernel::finish(unsigned first, ArrayRef<Counterparts> others, Arr
     epilogue.bind(product.result(), {sum.to(element), true, true});
   }
   selectTensors(epilogue, first, others, column);
-  SmallVector<int64_t> blocks(others.size() + 1, 0);
-  if (!others.empty())
-    for (auto [number, count] : llvm::enumerate(blocks))
-      count = columnBlocks(first + number);
+  SmallVector<int64_t> blocks = columnBlocks(first, others.size() + 1);
   for (unsigned output = 0; output < segment.outputs.size(); ++output) {
     Value rowsOf = appendedRows(segment.outputs[output]);
     Part block = epilogue.evaluate(rowsOf, placeOf(first, rowsOf, inSegment));

@@ -78,9 +78,15 @@ private:
 
   // LinalgBlocks.cpp
   Part linalgBlock(mlir::linalg::LinalgOp op, const Placement &at);
-  Part bodyValue(mlir::linalg::LinalgOp op, llvm::ArrayRef<Place> loops, mlir::Value value);
-  Part gather(mlir::linalg::LinalgOp op, llvm::ArrayRef<Place> loops,
-              mlir::tensor::ExtractOp extract);
+  /// The body of an operation, and its values so far.
+  struct Body {
+    mlir::linalg::LinalgOp op;
+    llvm::SmallVector<Place> loops;
+    llvm::DenseMap<mlir::Value, Part> values;
+  };
+  Part bodyValue(Body &body, mlir::Value value);
+  Part computeInBody(Body &body, mlir::Value value);
+  Part gather(Body &body, mlir::tensor::ExtractOp extract);
 
   // RowBlocks.cpp
   Part rmsNorm(attn::RmsNormOp op, const Placement &at);
