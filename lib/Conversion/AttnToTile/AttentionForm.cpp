@@ -339,7 +339,7 @@ Attribute AttentionForm::key() const {
   SmallVector<int64_t> numbers{
       keyDim,     valueDim,     blockQueries,      blockKeys,          left,         right,
       keyColumns, valueColumns, warps.value_or(0), int64_t(precision), hasAddedKeys, limitsKeys,
-      globalKeys, chunkKeys,    hasOneChunk,       edgeKeys,           programHeads};
+      globalKeys, chunkKeys,    hasOneChunk,       edgeKeys,           programHeads, edgeParts};
   if (isDecode())
     numbers.append({heads, keyHeads});
   SmallVector<Attribute> parts;

@@ -63,3 +63,20 @@ func.func @token(%q: tensor<?x1x8x64xf16>, %k: tensor<?x?x2x64xf16>) -> tensor<?
   %o = attn.attention %q, %k, %k {causal, window = array<i64: 100, 0>} : (tensor<?x1x8x64xf16>, tensor<?x?x2x64xf16>, tensor<?x?x2x64xf16>) -> tensor<?x1x8x64xf16>
   return %o : tensor<?x1x8x64xf16>
 }
+
+// -----
+
+// The parts of one query's edge and of 16 queries' are not the same, so neither are the kernels.
+// CHECK-LABEL: tile.kernel private @attention
+// CHECK-NOT: tile.skip_unless products
+// CHECK: tile.kernel private @attention_0
+// CHECK: tile.skip_unless products %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}} :
+func.func @one_query(%q: tensor<?x1x8x64xf16>, %k: tensor<?x?x2x64xf16>) -> tensor<?x1x8x64xf16> {
+  %o = attn.attention %q, %k, %k {causal, window = array<i64: 100, 0>} : (tensor<?x1x8x64xf16>, tensor<?x?x2x64xf16>, tensor<?x?x2x64xf16>) -> tensor<?x1x8x64xf16>
+  return %o : tensor<?x1x8x64xf16>
+}
+
+func.func @some_queries(%q: tensor<?x16x8x64xf16>, %k: tensor<?x?x2x64xf16>) -> tensor<?x16x8x64xf16> {
+  %o = attn.attention %q, %k, %k {causal, window = array<i64: 100, 0>} : (tensor<?x16x8x64xf16>, tensor<?x?x2x64xf16>, tensor<?x?x2x64xf16>) -> tensor<?x16x8x64xf16>
+  return %o : tensor<?x16x8x64xf16>
+}
