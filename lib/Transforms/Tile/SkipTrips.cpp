@@ -20,18 +20,21 @@
 //
 // Products alone may be left out in such loops, too. They get the conditions as `needs` where there are several of them, or where nothing
 // else is left out; a run of nothing else needs no branch then. These products are those of scores and of weights: a product of weights is
-// one whose operand a is computed in the loop from the result of another, through shared memory or not.
+// one whose operand a is computed element by element in the trip from the result of another, through shared memory or not. Scores in front
+// of the hint are computed whole, and so is what no matrix instructions multiply.
 //
 //===----------------------------------------------------------------------===//
 
 #include "heddle/Transforms/Tile/Passes.h"
 
+#include "DotLayouts.h"
 #include "WarpBranches.h"
 
 #include "heddle/Dialect/TileNV/TileNV.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Remarks.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
 
@@ -68,10 +71,21 @@ struct PartedProduct {
   bool isOfWeights;
 };
 
+ShapedType typeOf(Value tileOrBuffer) {
+  if (auto buffer = dyn_cast<tile_nv::BufferType>(tileOrBuffer.getType()))
+    return RankedTensorType::get(buffer.getShape(), buffer.getElementType());
+  return dyn_cast<RankedTensorType>(tileOrBuffer.getType());
+}
+
+/// Whether `needs` makes a difference.
+bool mayHaveNeeds(tile_nv::DotOp dot) {
+  return usesMatrixInstructions(typeOf(dot.getA()).getElementType(), dot.getPrecision());
+}
+
 /// Whether warps leave out all of an operation's work without a branch around it.
 bool hasNeeds(Operation *op) {
   auto dot = dyn_cast<tile_nv::DotOp>(op);
-  return dot && !dot.getNeeded().empty();
+  return dot && !dot.getNeeded().empty() && mayHaveNeeds(dot);
 }
 
 class LoopSkipper {
@@ -92,7 +106,8 @@ private:
   RankedTensorType conditionType() {
     return cast<RankedTensorType>(hint.getConditions().front().getType());
   }
-  void addProductsBehind(Value value, llvm::SetVector<Operation *> &products);
+  tile_nv::StoreOp storeInFrontOf(Operation *reader, Value buffer);
+  void addProductsBehind(tile_nv::DotOp ofWeights, llvm::SetVector<Operation *> &products);
   SmallVector<PartedProduct> findProducts();
 
   scf::ForOp loop;
@@ -176,6 +191,8 @@ void LoopSkipper::branch(const Run &run, Value condition) {
 }
 
 std::optional<std::string> LoopSkipper::skipTrip() {
+  if (!llvm::all_equal(hint.getConditions().getTypes()))
+    return "its conditions have different layouts";
   SmallVector<Type> carried;
   llvm::copy_if(loop.getResultTypes(), std::back_inserter(carried), isTile);
   if (!holdsRowsOf(conditionType(), carried))
@@ -202,26 +219,44 @@ std::optional<std::string> LoopSkipper::skipTrip() {
   return std::nullopt;
 }
 
-/// The products of the loop that `value`, a tile or a buffer, is computed from before it comes to other products.
-void LoopSkipper::addProductsBehind(Value value, llvm::SetVector<Operation *> &products) {
-  SmallVector<Value> open(1, value);
+/// The store of the trip whose tile `reader` finds in the buffer; null if something else may have written it.
+tile_nv::StoreOp LoopSkipper::storeInFrontOf(Operation *reader, Value buffer) {
+  Operation *last = nullptr;
+  for (Operation *user : buffer.getUsers()) {
+    Operation *inBody = loop.getBody()->findAncestorOpInBlock(*user);
+    if (inBody && !isa<tile_nv::LoadOp, tile_nv::DotOp>(user) && inBody->isBeforeInBlock(reader) &&
+        (!last || last->isBeforeInBlock(inBody)))
+      last = inBody;
+  }
+  return dyn_cast_or_null<tile_nv::StoreOp>(last);
+}
+
+/// The products from whose results the weights are computed element by element.
+void LoopSkipper::addProductsBehind(tile_nv::DotOp ofWeights,
+                                    llvm::SetVector<Operation *> &products) {
+  ArrayRef<int64_t> shape = typeOf(ofWeights.getA()).getShape();
+  SmallVector<std::pair<Value, Operation *>> open{{ofWeights.getA(), ofWeights}};
   llvm::SmallPtrSet<Operation *, 32> seen;
   while (!open.empty()) {
-    Value next = open.pop_back_val();
-    if (isa<tile_nv::BufferType>(next.getType())) {
-      for (Operation *user : next.getUsers())
-        if (auto store = dyn_cast<tile_nv::StoreOp>(user);
-            store && loop.getBody() == store->getBlock() && seen.insert(store).second)
-          open.push_back(store.getTile());
+    auto [value, reader] = open.pop_back_val();
+    ShapedType type = typeOf(value);
+    if (!type || type.getShape() != shape)
+      continue;
+    if (isa<tile_nv::BufferType>(value.getType())) {
+      if (tile_nv::StoreOp store = storeInFrontOf(reader, value);
+          store && seen.insert(store).second)
+        open.push_back({store.getTile(), store});
       continue;
     }
-    Operation *op = next.getDefiningOp();
+    Operation *op = value.getDefiningOp();
     if (!op || op->getBlock() != loop.getBody() || !seen.insert(op).second)
       continue;
     if (isa<tile_nv::DotOp>(op))
       products.insert(op);
-    else
-      llvm::append_range(open, op->getOperands());
+    else if (op->hasTrait<OpTrait::Elementwise>() ||
+             isa<tile::ConvertLayoutOp, tile_nv::LoadOp>(op))
+      for (Value operand : op->getOperands())
+        open.push_back({operand, op});
   }
 }
 
@@ -230,17 +265,21 @@ SmallVector<PartedProduct> LoopSkipper::findProducts() {
   llvm::SetVector<Operation *> ofScores;
   for (auto dot : loop.getBody()->getOps<tile_nv::DotOp>()) {
     llvm::SetVector<Operation *> behind;
-    addProductsBehind(dot.getA(), behind);
+    addProductsBehind(dot, behind);
     if (behind.empty())
       continue;
     ofWeights.push_back(dot);
     ofScores.insert(behind.begin(), behind.end());
   }
   SmallVector<PartedProduct> products;
+  auto add = [&](tile_nv::DotOp dot, bool isOfWeights) {
+    if (hint->isBeforeInBlock(dot) && mayHaveNeeds(dot))
+      products.push_back({dot, isOfWeights});
+  };
   for (Operation *op : ofScores)
-    products.push_back({cast<tile_nv::DotOp>(op), false});
+    add(cast<tile_nv::DotOp>(op), false);
   for (tile_nv::DotOp dot : ofWeights)
-    products.push_back({dot, true});
+    add(dot, true);
   return products;
 }
 
@@ -255,9 +294,12 @@ bool LoopSkipper::skipProducts() {
     if (product.isOfWeights && dot.getTransposeA())
       return false;
     int64_t columns = product.isOfWeights ? dot.getDepth() : dot.getType().getDimSize(1);
+    auto holdsRows = [&](Value condition) {
+      return holdsRowsOf(cast<RankedTensorType>(condition.getType()), dot.getType());
+    };
     if (columns != scores.value_or(columns) ||
         columns % int64_t(hint.getConditions().size()) != 0 ||
-        !holdsRowsOf(conditionType(), dot.getType()))
+        !llvm::all_of(hint.getConditions(), holdsRows))
       return false;
     scores = columns;
   }
@@ -274,27 +316,40 @@ namespace {
 struct TileSkipTrips : impl::TileSkipTripsPassBase<TileSkipTrips> {
   void runOnOperation() override {
     // Products inside of branches are not found: so their parts come first.
-    SmallVector<tile::SkipUnlessOp> hints, ofTrips;
-    getOperation().walk(
-        [&](tile::SkipUnlessOp hint) { (hint.getProducts() ? hints : ofTrips).push_back(hint); });
-    hints.append(ofTrips);
-    for (tile::SkipUnlessOp hint : hints) {
-      auto loop = cast<scf::ForOp>(hint->getParentOp());
-      LoopSkipper skipper(loop, hint);
-      bool isWhole = hint.getConditions().size() == 1;
-      bool hasParts = (!isWhole || hint.getProducts()) && skipper.skipProducts();
-      std::optional<std::string> why = "there are no products whose parts warps can tell";
-      if (!hint.getProducts())
-        why = skipper.skipTrip();
-      if (why && !hint.getProducts() && isWhole)
-        hasParts = skipper.skipProducts();
-      if (why && !hasParts)
-        remark::missed(loop.getLoc(), remark::RemarkOpts::name("skip").category("tile-skip-trips"))
-            << remark::reason("{0}", "no warp skips a trip: " + *why);
+    llvm::MapVector<Operation *, SmallVector<tile::SkipUnlessOp>> hintsOfLoops;
+    for (bool ofProducts : {true, false})
+      getOperation().walk([&](tile::SkipUnlessOp hint) {
+        if (hint.getProducts() == ofProducts)
+          hintsOfLoops[hint->getParentOp()].push_back(hint);
+      });
+    for (auto &[loop, hints] : hintsOfLoops) {
+      bool isSkipped = false, hasParts = false;
+      for (tile::SkipUnlessOp hint : hints) {
+        LoopSkipper skipper(cast<scf::ForOp>(loop), hint);
+        if (hint.getProducts() || hint.getConditions().size() > 1)
+          hasParts |= skipper.skipProducts();
+        if (hint.getProducts()) {
+          if (!hasParts)
+            remarkMissed(loop,
+                         "no warp leaves out products: there are none whose parts warps can tell");
+        } else if (std::optional<std::string> why = skipper.skipTrip()) {
+          hasParts = hasParts || skipper.skipProducts();
+          if (!hasParts)
+            remarkMissed(loop, "no warp skips a trip: " + *why);
+        } else {
+          isSkipped = true;
+        }
+        hint.erase();
+      }
       numProductLoops += hasParts;
-      ++(why && !hasParts ? numStaying : numLoops);
-      hint.erase();
+      ++(isSkipped || hasParts ? numLoops : numStaying);
     }
+  }
+
+private:
+  static void remarkMissed(Operation *loop, const Twine &why) {
+    remark::missed(loop->getLoc(), remark::RemarkOpts::name("skip").category("tile-skip-trips"))
+        << remark::reason("{0}", why.str());
   }
 };
 

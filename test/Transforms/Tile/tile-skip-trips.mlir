@@ -192,7 +192,7 @@ tile.kernel private @through_memory(%n: index, %sees: i1) config <block = [64, 3
 // CHECK-LABEL: tile.kernel private @no_products
 // CHECK-NOT: tile.if_any
 // CHECK-NOT: skip_unless
-// REMARK: no warp skips a trip: there are no products whose parts warps can tell
+// REMARK: no warp leaves out products: there are none whose parts warps can tell
 tile.kernel private @no_products(%n: index) config <block = [64], warps = 4> {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -202,6 +202,270 @@ tile.kernel private @no_products(%n: index) config <block = [64], warps = 4> {
     tile.skip_unless products %sees : tensor<64xi1, #rows>
     %new = arith.addf %max, %max : tensor<64xf32, #rows>
     scf.yield %new : tensor<64xf32, #rows>
+  }
+  tile.return
+}
+
+// -----
+
+#rows = #tile.layout<64, register = [(8)], lane = [(0), (0), (1), (2), (4)], warp = [(16), (32)]>
+#acc = #tile.layout<64x32, register = [(0, 1), (8, 0), (0, 8), (0, 16)], lane = [(0, 2), (0, 4), (1, 0), (2, 0), (4, 0)], warp = [(16, 0), (32, 0)]>
+#wide = #tile.layout<64x32, offset = [(0, 1), (0, 2), (0, 4), (0, 8), (0, 16), (1, 0), (2, 0), (4, 0), (8, 0), (16, 0), (32, 0)]>
+#plain = #tile.layout<32x32, offset = [(0, 1), (0, 2), (0, 4), (0, 8), (0, 16), (1, 0), (2, 0), (4, 0), (8, 0), (16, 0)]>
+
+// Scores in front of the hint are computed whole, as what it asks may depend on them.
+// CHECK-LABEL: tile.kernel private @scores_in_front
+// CHECK: tile_nv.dot %{{.*}}, %{{.*}}, %{{[^ ]*}} {transpose_b} :
+// CHECK: tile_nv.dot %{{.*}}, %{{.*}}, %{{.*}} needs(%[[SOME:.*]] : tensor<64xi1, #{{.*}}>) {needs_depth} :
+// CHECK-NOT: skip_unless
+// REMARK-NOT: no warp
+tile.kernel private @scores_in_front(%n: index, %sees: i1) config <block = [64, 32], warps = 4> {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %zero = arith.constant dense<0.0> : tensor<64x32xf32, #acc>
+  %queries = tile_nv.alloc offset 0 : !tile_nv.buffer<64x32xf16, #wide>
+  %keys = tile_nv.alloc offset 8192 : !tile_nv.buffer<32x32xf16, #plain>
+  %least = arith.constant dense<0.0> : tensor<64xf32, #rows>
+  %r = scf.for %i = %c0 to %n step %c32 iter_args(%acc = %zero) -> (tensor<64x32xf32, #acc>) {
+    %s = tile_nv.dot %queries, %keys, %zero {transpose_b} : !tile_nv.buffer<64x32xf16, #wide>, !tile_nv.buffer<32x32xf16, #plain> -> tensor<64x32xf32, #acc>
+    %max = tile.reduce max %s along 1 : tensor<64x32xf32, #acc> -> tensor<64xf32, #rows>
+    %some = arith.cmpf ogt, %max, %least : tensor<64xf32, #rows>
+    tile.skip_unless products %some : tensor<64xi1, #rows>
+    %w = arith.truncf %s : tensor<64x32xf32, #acc> to tensor<64x32xf16, #acc>
+    %new = tile_nv.dot %w, %keys, %acc : tensor<64x32xf16, #acc>, !tile_nv.buffer<32x32xf16, #plain> -> tensor<64x32xf32, #acc>
+    scf.yield %new : tensor<64x32xf32, #acc>
+  }
+  tile.return
+}
+
+// -----
+
+#rows = #tile.layout<64, register = [(8)], lane = [(0), (0), (1), (2), (4)], warp = [(16), (32)]>
+#acc = #tile.layout<64x32, register = [(0, 1), (8, 0), (0, 8), (0, 16)], lane = [(0, 2), (0, 4), (1, 0), (2, 0), (4, 0)], warp = [(16, 0), (32, 0)]>
+#wide = #tile.layout<64x32, offset = [(0, 1), (0, 2), (0, 4), (0, 8), (0, 16), (1, 0), (2, 0), (4, 0), (8, 0), (16, 0), (32, 0)]>
+#plain = #tile.layout<32x32, offset = [(0, 1), (0, 2), (0, 4), (0, 8), (0, 16), (1, 0), (2, 0), (4, 0), (8, 0), (16, 0)]>
+
+// CHECK-LABEL: tile.kernel private @all_in_front
+// CHECK-NOT: needs
+// CHECK-NOT: skip_unless
+// CHECK: tile.return
+// REMARK: no warp leaves out products: there are none whose parts warps can tell
+tile.kernel private @all_in_front(%n: index, %sees: i1) config <block = [64, 32], warps = 4> {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %zero = arith.constant dense<0.0> : tensor<64x32xf32, #acc>
+  %queries = tile_nv.alloc offset 0 : !tile_nv.buffer<64x32xf16, #wide>
+  %keys = tile_nv.alloc offset 8192 : !tile_nv.buffer<32x32xf16, #plain>
+  %condition = tensor.splat %sees : tensor<64xi1, #rows>
+  %r = scf.for %i = %c0 to %n step %c32 iter_args(%acc = %zero) -> (tensor<64x32xf32, #acc>) {
+    %s = tile_nv.dot %queries, %keys, %zero {transpose_b} : !tile_nv.buffer<64x32xf16, #wide>, !tile_nv.buffer<32x32xf16, #plain> -> tensor<64x32xf32, #acc>
+    %w = arith.truncf %s : tensor<64x32xf32, #acc> to tensor<64x32xf16, #acc>
+    %new = tile_nv.dot %w, %keys, %acc : tensor<64x32xf16, #acc>, !tile_nv.buffer<32x32xf16, #plain> -> tensor<64x32xf32, #acc>
+    tile.skip_unless products %condition : tensor<64xi1, #rows>
+    scf.yield %new : tensor<64x32xf32, #acc>
+  }
+  tile.return
+}
+
+// -----
+
+#rows = #tile.layout<64, register = [(8)], lane = [(0), (0), (1), (2), (4)], warp = [(16), (32)]>
+#acc = #tile.layout<64x32, register = [(0, 1), (8, 0), (0, 8), (0, 16)], lane = [(0, 2), (0, 4), (1, 0), (2, 0), (4, 0)], warp = [(16, 0), (32, 0)]>
+#wide = #tile.layout<64x32, offset = [(0, 1), (0, 2), (0, 4), (0, 8), (0, 16), (1, 0), (2, 0), (4, 0), (8, 0), (16, 0), (32, 0)]>
+#plain = #tile.layout<32x32, offset = [(0, 1), (0, 2), (0, 4), (0, 8), (0, 16), (1, 0), (2, 0), (4, 0), (8, 0), (16, 0)]>
+
+// A product that scales rows of the weights has no parts: all of its columns change them.
+// CHECK-LABEL: tile.kernel private @gate
+// CHECK: tile_nv.dot %{{.*}}, %{{.*}}, %{{[^ ]*}} :
+// CHECK: tile_nv.dot %{{.*}}, %{{.*}}, %{{.*}} needs(%[[C:.*]] : tensor<64xi1, #{{.*}}>) {transpose_b} :
+// CHECK: tile_nv.dot %{{.*}}, %{{.*}}, %{{.*}} needs(%[[C]] : tensor<64xi1, #{{.*}}>) {needs_depth} :
+// REMARK-NOT: no warp
+tile.kernel private @gate(%n: index, %sees: i1) config <block = [64, 32], warps = 4> {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %zero = arith.constant dense<0.0> : tensor<64x32xf32, #acc>
+  %queries = tile_nv.alloc offset 0 : !tile_nv.buffer<64x32xf16, #wide>
+  %keys = tile_nv.alloc offset 8192 : !tile_nv.buffer<32x32xf16, #plain>
+  %condition = tensor.splat %sees : tensor<64xi1, #rows>
+  %r = scf.for %i = %c0 to %n step %c32 iter_args(%acc = %zero) -> (tensor<64x32xf32, #acc>) {
+    tile.skip_unless products %condition : tensor<64xi1, #rows>
+    %gate = tile_nv.dot %queries, %keys, %zero : !tile_nv.buffer<64x32xf16, #wide>, !tile_nv.buffer<32x32xf16, #plain> -> tensor<64x32xf32, #acc>
+    %sum = tile.reduce add %gate along 1 : tensor<64x32xf32, #acc> -> tensor<64xf32, #rows>
+    %scales = tile.broadcast %sum along 1 : tensor<64xf32, #rows> -> tensor<64x32xf32, #acc>
+    %s = tile_nv.dot %queries, %keys, %zero {transpose_b} : !tile_nv.buffer<64x32xf16, #wide>, !tile_nv.buffer<32x32xf16, #plain> -> tensor<64x32xf32, #acc>
+    %scaled = arith.mulf %s, %scales : tensor<64x32xf32, #acc>
+    %w = arith.truncf %scaled : tensor<64x32xf32, #acc> to tensor<64x32xf16, #acc>
+    %new = tile_nv.dot %w, %keys, %acc : tensor<64x32xf16, #acc>, !tile_nv.buffer<32x32xf16, #plain> -> tensor<64x32xf32, #acc>
+    scf.yield %new : tensor<64x32xf32, #acc>
+  }
+  tile.return
+}
+
+// -----
+
+#rows = #tile.layout<64, register = [(8)], lane = [(0), (0), (1), (2), (4)], warp = [(16), (32)]>
+#acc = #tile.layout<64x32, register = [(0, 1), (8, 0), (0, 8), (0, 16)], lane = [(0, 2), (0, 4), (1, 0), (2, 0), (4, 0)], warp = [(16, 0), (32, 0)]>
+#wide = #tile.layout<64x32, offset = [(0, 1), (0, 2), (0, 4), (0, 8), (0, 16), (1, 0), (2, 0), (4, 0), (8, 0), (16, 0), (32, 0)]>
+#plain = #tile.layout<32x32, offset = [(0, 1), (0, 2), (0, 4), (0, 8), (0, 16), (1, 0), (2, 0), (4, 0), (8, 0), (16, 0)]>
+
+// What a buffer held before the weights were stored there has no parts.
+// CHECK-LABEL: tile.kernel private @stored_twice
+// CHECK: tile_nv.dot %{{.*}}, %{{.*}}, %{{[^ ]*}} :
+// CHECK: tile_nv.dot %{{.*}}, %{{.*}}, %{{.*}} needs(%[[C:.*]] : tensor<64xi1, #{{.*}}>) {transpose_b} :
+// CHECK: tile_nv.dot %{{.*}}, %{{.*}}, %{{.*}} needs(%[[C]] : tensor<64xi1, #{{.*}}>) {needs_depth} :
+// REMARK-NOT: no warp
+tile.kernel private @stored_twice(%n: index, %sees: i1) config <block = [64, 32], warps = 4> {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %zero = arith.constant dense<0.0> : tensor<64x32xf32, #acc>
+  %queries = tile_nv.alloc offset 0 : !tile_nv.buffer<64x32xf16, #wide>
+  %keys = tile_nv.alloc offset 8192 : !tile_nv.buffer<32x32xf16, #plain>
+  %condition = tensor.splat %sees : tensor<64xi1, #rows>
+  %weights = tile_nv.alloc offset 4096 : !tile_nv.buffer<64x32xf16, #wide>
+  %r = scf.for %i = %c0 to %n step %c32 iter_args(%acc = %zero) -> (tensor<64x32xf32, #acc>) {
+    tile.skip_unless products %condition : tensor<64xi1, #rows>
+    %gate = tile_nv.dot %queries, %keys, %zero : !tile_nv.buffer<64x32xf16, #wide>, !tile_nv.buffer<32x32xf16, #plain> -> tensor<64x32xf32, #acc>
+    %g = arith.truncf %gate : tensor<64x32xf32, #acc> to tensor<64x32xf16, #acc>
+    tile_nv.store %g, %weights : tensor<64x32xf16, #acc>, !tile_nv.buffer<64x32xf16, #wide>
+    tile_nv.barrier
+    %back = tile_nv.load %weights : !tile_nv.buffer<64x32xf16, #wide> -> tensor<64x32xf16, #acc>
+    %sum = tile.reduce add %back along 1 : tensor<64x32xf16, #acc> -> tensor<64xf16, #rows>
+    tile_nv.barrier
+    %s = tile_nv.dot %queries, %keys, %zero {transpose_b} : !tile_nv.buffer<64x32xf16, #wide>, !tile_nv.buffer<32x32xf16, #plain> -> tensor<64x32xf32, #acc>
+    %w = arith.truncf %s : tensor<64x32xf32, #acc> to tensor<64x32xf16, #acc>
+    tile_nv.store %w, %weights : tensor<64x32xf16, #acc>, !tile_nv.buffer<64x32xf16, #wide>
+    tile_nv.barrier
+    %new = tile_nv.dot %weights, %keys, %acc : !tile_nv.buffer<64x32xf16, #wide>, !tile_nv.buffer<32x32xf16, #plain> -> tensor<64x32xf32, #acc>
+    tile_nv.barrier
+    scf.yield %new : tensor<64x32xf32, #acc>
+  }
+  tile.return
+}
+
+// -----
+
+#rows = #tile.layout<64, register = [(8)], lane = [(0), (0), (1), (2), (4)], warp = [(16), (32)]>
+#acc = #tile.layout<64x32, register = [(0, 1), (8, 0), (0, 8), (0, 16)], lane = [(0, 2), (0, 4), (1, 0), (2, 0), (4, 0)], warp = [(16, 0), (32, 0)]>
+#wide = #tile.layout<64x32, offset = [(0, 1), (0, 2), (0, 4), (0, 8), (0, 16), (1, 0), (2, 0), (4, 0), (8, 0), (16, 0), (32, 0)]>
+#plain = #tile.layout<32x32, offset = [(0, 1), (0, 2), (0, 4), (0, 8), (0, 16), (1, 0), (2, 0), (4, 0), (8, 0), (16, 0)]>
+
+// Products without matrix instructions have no parts; so they stay in their branches.
+// CHECK-LABEL: tile.kernel private @exact
+// CHECK-NOT: needs
+// CHECK: tile.if_any
+// CHECK-NEXT: tile_nv.dot
+// CHECK-NOT: needs
+// CHECK: tile.return
+// REMARK-NOT: no warp
+tile.kernel private @exact(%n: index, %sees: i1) config <block = [64, 32], warps = 4> {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %zero = arith.constant dense<0.0> : tensor<64x32xf32, #acc>
+  %queries = tile_nv.alloc offset 0 : !tile_nv.buffer<64x32xf32, #wide>
+  %keys = tile_nv.alloc offset 8192 : !tile_nv.buffer<32x32xf32, #plain>
+  %condition = tensor.splat %sees : tensor<64xi1, #rows>
+  %r = scf.for %i = %c0 to %n step %c32 iter_args(%acc = %zero) -> (tensor<64x32xf32, #acc>) {
+    tile.skip_unless %condition, %condition : tensor<64xi1, #rows>, tensor<64xi1, #rows>
+    %s = tile_nv.dot %queries, %keys, %zero {transpose_b} : !tile_nv.buffer<64x32xf32, #wide>, !tile_nv.buffer<32x32xf32, #plain> -> tensor<64x32xf32, #acc>
+    tile_nv.wait_group 0
+    tile_nv.barrier
+    %new = tile_nv.dot %s, %keys, %acc : tensor<64x32xf32, #acc>, !tile_nv.buffer<32x32xf32, #plain> -> tensor<64x32xf32, #acc>
+    tile_nv.barrier
+    scf.yield %new : tensor<64x32xf32, #acc>
+  }
+  tile.return
+}
+
+// -----
+
+#rows = #tile.layout<64, register = [(8)], lane = [(0), (0), (1), (2), (4)], warp = [(16), (32)]>
+#other = #tile.layout<64, register = [(8), (32)], lane = [(0), (0), (1), (2), (4)], warp = [(16), (0)]>
+#moved = #tile.layout<64, register = [(8)], lane = [(0), (0), (1), (2), (4)], warp = [(32), (16)]>
+#acc = #tile.layout<64x32, register = [(0, 1), (8, 0), (0, 8), (0, 16)], lane = [(0, 2), (0, 4), (1, 0), (2, 0), (4, 0)], warp = [(16, 0), (32, 0)]>
+#wide = #tile.layout<64x32, offset = [(0, 1), (0, 2), (0, 4), (0, 8), (0, 16), (1, 0), (2, 0), (4, 0), (8, 0), (16, 0), (32, 0)]>
+#plain = #tile.layout<32x32, offset = [(0, 1), (0, 2), (0, 4), (0, 8), (0, 16), (1, 0), (2, 0), (4, 0), (8, 0), (16, 0)]>
+
+// Conditions of different layouts decide about products, but not together about the trip.
+// CHECK-LABEL: tile.kernel private @two_layouts
+// CHECK-NOT: tile.if_any
+// CHECK: tile_nv.dot %{{.*}}, %{{.*}}, %{{.*}} needs(%{{.*}}, %{{.*}} : {{.*}}) {transpose_b} :
+// CHECK: tile_nv.dot %{{.*}}, %{{.*}}, %{{.*}} needs(%{{.*}}, %{{.*}} : {{.*}}) {needs_depth} :
+// REMARK-NOT: no warp
+tile.kernel private @two_layouts(%n: index, %sees: i1) config <block = [64, 32], warps = 4> {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %zero = arith.constant dense<0.0> : tensor<64x32xf32, #acc>
+  %queries = tile_nv.alloc offset 0 : !tile_nv.buffer<64x32xf16, #wide>
+  %keys = tile_nv.alloc offset 8192 : !tile_nv.buffer<32x32xf16, #plain>
+  %condition = tensor.splat %sees : tensor<64xi1, #rows>
+  %second = tensor.splat %sees : tensor<64xi1, #other>
+  %r = scf.for %i = %c0 to %n step %c32 iter_args(%acc = %zero) -> (tensor<64x32xf32, #acc>) {
+    tile.skip_unless %condition, %second : tensor<64xi1, #rows>, tensor<64xi1, #other>
+    %s = tile_nv.dot %queries, %keys, %zero {transpose_b} : !tile_nv.buffer<64x32xf16, #wide>, !tile_nv.buffer<32x32xf16, #plain> -> tensor<64x32xf32, #acc>
+    %w = arith.truncf %s : tensor<64x32xf32, #acc> to tensor<64x32xf16, #acc>
+    %new = tile_nv.dot %w, %keys, %acc : tensor<64x32xf16, #acc>, !tile_nv.buffer<32x32xf16, #plain> -> tensor<64x32xf32, #acc>
+    scf.yield %new : tensor<64x32xf32, #acc>
+  }
+  tile.return
+}
+
+// -----
+
+#rows = #tile.layout<64, register = [(8)], lane = [(0), (0), (1), (2), (4)], warp = [(16), (32)]>
+#other = #tile.layout<64, register = [(8), (32)], lane = [(0), (0), (1), (2), (4)], warp = [(16), (0)]>
+#moved = #tile.layout<64, register = [(8)], lane = [(0), (0), (1), (2), (4)], warp = [(32), (16)]>
+#acc = #tile.layout<64x32, register = [(0, 1), (8, 0), (0, 8), (0, 16)], lane = [(0, 2), (0, 4), (1, 0), (2, 0), (4, 0)], warp = [(16, 0), (32, 0)]>
+#wide = #tile.layout<64x32, offset = [(0, 1), (0, 2), (0, 4), (0, 8), (0, 16), (1, 0), (2, 0), (4, 0), (8, 0), (16, 0), (32, 0)]>
+#plain = #tile.layout<32x32, offset = [(0, 1), (0, 2), (0, 4), (0, 8), (0, 16), (1, 0), (2, 0), (4, 0), (8, 0), (16, 0)]>
+
+// CHECK-LABEL: tile.kernel private @other_rows_second
+// CHECK-NOT: tile.if_any
+// CHECK-NOT: needs
+// CHECK: tile.return
+// REMARK: no warp skips a trip: its conditions have different layouts
+tile.kernel private @other_rows_second(%n: index, %sees: i1) config <block = [64, 32], warps = 4> {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %zero = arith.constant dense<0.0> : tensor<64x32xf32, #acc>
+  %queries = tile_nv.alloc offset 0 : !tile_nv.buffer<64x32xf16, #wide>
+  %keys = tile_nv.alloc offset 8192 : !tile_nv.buffer<32x32xf16, #plain>
+  %condition = tensor.splat %sees : tensor<64xi1, #rows>
+  %second = tensor.splat %sees : tensor<64xi1, #moved>
+  %r = scf.for %i = %c0 to %n step %c32 iter_args(%acc = %zero) -> (tensor<64x32xf32, #acc>) {
+    tile.skip_unless %condition, %second : tensor<64xi1, #rows>, tensor<64xi1, #moved>
+    %s = tile_nv.dot %queries, %keys, %zero {transpose_b} : !tile_nv.buffer<64x32xf16, #wide>, !tile_nv.buffer<32x32xf16, #plain> -> tensor<64x32xf32, #acc>
+    %w = arith.truncf %s : tensor<64x32xf32, #acc> to tensor<64x32xf16, #acc>
+    %new = tile_nv.dot %w, %keys, %acc : tensor<64x32xf16, #acc>, !tile_nv.buffer<32x32xf16, #plain> -> tensor<64x32xf32, #acc>
+    scf.yield %new : tensor<64x32xf32, #acc>
+  }
+  tile.return
+}
+
+// -----
+
+#rows = #tile.layout<64, register = [(8)], lane = [(0), (0), (1), (2), (4)], warp = [(16), (32)]>
+#acc = #tile.layout<64x32, register = [(0, 1), (8, 0), (0, 8), (0, 16)], lane = [(0, 2), (0, 4), (1, 0), (2, 0), (4, 0)], warp = [(16, 0), (32, 0)]>
+#wide = #tile.layout<64x32, offset = [(0, 1), (0, 2), (0, 4), (0, 8), (0, 16), (1, 0), (2, 0), (4, 0), (8, 0), (16, 0), (32, 0)]>
+#plain = #tile.layout<32x32, offset = [(0, 1), (0, 2), (0, 4), (0, 8), (0, 16), (1, 0), (2, 0), (4, 0), (8, 0), (16, 0)]>
+
+// Two hints of a loop: there are no products, but the trip is skipped.
+// CHECK-LABEL: tile.kernel private @both_hints
+// CHECK: tile.if_any
+// CHECK-NOT: skip_unless
+// REMARK: no warp leaves out products: there are none whose parts warps can tell
+// REMARK-NOT: no warp
+tile.kernel private @both_hints(%n: index, %sees: i1) config <block = [64, 32], warps = 4> {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %zero = arith.constant dense<0.0> : tensor<64x32xf32, #acc>
+  %queries = tile_nv.alloc offset 0 : !tile_nv.buffer<64x32xf16, #wide>
+  %keys = tile_nv.alloc offset 8192 : !tile_nv.buffer<32x32xf16, #plain>
+  %condition = tensor.splat %sees : tensor<64xi1, #rows>
+  %r = scf.for %i = %c0 to %n step %c32 iter_args(%acc = %zero) -> (tensor<64x32xf32, #acc>) {
+    tile.skip_unless products %condition : tensor<64xi1, #rows>
+    tile.skip_unless %condition : tensor<64xi1, #rows>
+    %new = arith.addf %acc, %zero : tensor<64x32xf32, #acc>
+    scf.yield %new : tensor<64x32xf32, #acc>
   }
   tile.return
 }
