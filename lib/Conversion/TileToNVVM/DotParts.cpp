@@ -15,11 +15,40 @@
 #include "DotParts.h"
 
 #include "llvm/ADT/SetVector.h"
+#include <set>
 
 using namespace mlir;
 using namespace heddle;
 
 using layout::Dim;
+
+/// The rows that each warp holds.
+static std::set<std::pair<int64_t, int64_t>> rowsOfWarps(const layout::Layout &layout) {
+  std::set<std::pair<int64_t, int64_t>> rows;
+  layout.projectOutputs({Dim::Coord0})
+      .withoutBroadcast(Dim::Register)
+      .withoutBroadcast(Dim::Lane)
+      .forEach([&](const layout::Point &position, const layout::Point &element) {
+        rows.insert({layout::valueOf(position, Dim::Warp), layout::valueOf(element, Dim::Coord0)});
+      });
+  return rows;
+}
+
+LogicalResult DotParts::verify() const {
+  for (auto [part, condition] : llvm::enumerate(dot.needed)) {
+    FailureOr<layout::Layout> layout = lowering.layoutOf(dot.op, condition.getType());
+    if (failed(layout))
+      return failure();
+    auto known = rowsOfWarps(*layout);
+    for (auto [warp, row] : rowsOfWarps(accumulator))
+      if (!known.count({warp, row}))
+        return dot.op->emitOpError("expected each warp to hold its rows of the result in every "
+                                   "tile of 'needs'; warp ")
+               << warp << " has row " << row << " of the result, but not of tile " << part << ", "
+               << condition.getType();
+  }
+  return success();
+}
 
 /// Adds the warps for which a step or fragment of `size` columns overlaps each condition.
 void DotParts::addWarps(SmallVector<uint64_t> &warps,
@@ -77,7 +106,9 @@ bool DotParts::asksFragmentsApart() {
     return false;
   // Then registers of the conditions are rows of the fragments.
   auto layoutOf = [](Value tile) { return tile::layoutOf(cast<RankedTensorType>(tile.getType())); };
-  return layoutOf(dot.needed.front()) == layoutOf(dot.result).withoutDim(1, 2);
+  return llvm::all_of(dot.needed, [&](Value condition) {
+    return layoutOf(condition) == layoutOf(dot.result).withoutDim(1, 2);
+  });
 }
 
 /// The registers of a condition that hold rows of a fragment along M, or of all.

@@ -21,6 +21,9 @@ public:
            const layout::Layout &accumulator)
       : lowering(lowering), dot(dot), tiling(tiling), accumulator(accumulator) {}
 
+  /// Reports a tile of `needs` in which a warp does not hold the rows that it has of the result.
+  llvm::LogicalResult verify() const;
+
   /// In the order of their first steps and pairs, each of which is in one part.
   llvm::SmallVector<DotPart> split(llvm::ArrayRef<int64_t> steps, llvm::ArrayRef<int64_t> pairs);
 

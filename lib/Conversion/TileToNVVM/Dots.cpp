@@ -211,6 +211,8 @@ LogicalResult MmaProduct::lower(layout::MmaTiling tiling, const Layout &accumula
   repeatN = tiling.repeatN;
   sums = lowering.elements(dot.acc);
   DotParts parts(lowering, dot, tiling, accumulator);
+  if (failed(parts.verify()))
+    return failure();
   for (const DotPart &part : parts.split(steps, pairs)) {
     SmallVector<Value> conditions = parts.conditions(part);
     if (conditions.empty()) {

@@ -217,3 +217,33 @@ tile.kernel @loops(%o: memref<?x16xf32>, %n: i32, %end: index) config <block = [
   tile.store %t, %view[%c0, %c0] : tensor<16x16xf32, #acc>, !tile.view<?x16xf32>
   tile.return
 }
+
+// -----
+
+#acc = #tile.layout<32x16, register = [(0, 1), (8, 0), (0, 8), (16, 0)], lane = [(0, 2), (0, 4), (1, 0), (2, 0), (4, 0)]>
+#a = #tile.layout<32x16, offset = [(0, 1), (0, 2), (0, 4), (0, 8), (1, 0), (2, 0), (4, 8), (8, 0), (16, 0)]>
+#b = #tile.layout<16x16, offset = [(0, 1), (0, 2), (0, 4), (0, 8), (1, 0), (2, 0), (4, 8), (8, 0)]>
+#rows = #tile.layout<32, register = [(8), (16)], lane = [(0), (0), (1), (2), (4)]>
+#other = #tile.layout<32, register = [(0)], lane = [(1), (2), (4), (8), (16)]>
+
+// Fragments of 16 rows are asked together where a condition has another layout. A pair of fragments has the columns of both conditions.
+// CHECK-LABEL: llvm.func @layouts
+// CHECK: nvvm.vote.sync any
+// CHECK-NOT: nvvm.vote.sync
+// CHECK: llvm.return
+tile.kernel @layouts(%o: memref<?x16xf32>, %n: i32, %m: i32) config <block = [32], warps = 1> {
+  %c0 = arith.constant 0 : index
+  %view = tile.view %o[:, :] : memref<?x16xf32> -> !tile.view<?x16xf32>
+  %q = tile_nv.alloc offset 0 : !tile_nv.buffer<32x16xf16, #a>
+  %k = tile_nv.alloc offset 1024 : !tile_nv.buffer<16x16xf16, #b>
+  %zero = arith.constant dense<0.0> : tensor<32x16xf32, #acc>
+  %row = tile.iota along 0 : tensor<32xi32, #rows>
+  %ns = tensor.splat %n : tensor<32xi32, #rows>
+  %x = arith.cmpi sle, %ns, %row : tensor<32xi32, #rows>
+  %lane = tile.iota along 0 : tensor<32xi32, #other>
+  %ms = tensor.splat %m : tensor<32xi32, #other>
+  %y = arith.cmpi sle, %ms, %lane : tensor<32xi32, #other>
+  %s = tile_nv.dot %q, %k, %zero needs(%x, %y : tensor<32xi1, #rows>, tensor<32xi1, #other>) {transpose_b} : !tile_nv.buffer<32x16xf16, #a>, !tile_nv.buffer<16x16xf16, #b> -> tensor<32x16xf32, #acc>
+  tile.store %s, %view[%c0, %c0] : tensor<32x16xf32, #acc>, !tile.view<?x16xf32>
+  tile.return
+}
