@@ -1,15 +1,19 @@
-"""Modules on a GPU: attention right against float64 and timed against the backends of PyTorch's scaled_dot_product_attention; a small Llama right against stored logits."""
+"""Modules on a GPU: attention right against float64 and timed against the backends of PyTorch's scaled_dot_product_attention.
+
+A small Llama is compared with stored logits.
+"""
 import argparse
 import ctypes
 import json
 import math
 import pathlib
+import re
 import statistics
 import subprocess
 import sys
 import time
 
-from heddle_module import CUDA, Module
+from heddle_module import CUDA, Module, Refused
 
 # Batch, queries, keys: blocks with edges, one row, more keys than queries.
 CHECKED = [(2, 256, 256), (1, 1, 1), (2, 77, 77), (1, 130, 515), (3, 1, 300)]
@@ -18,6 +22,8 @@ TIMED = [(16, 1024, 1024), (4, 4096, 4096), (1, 16384, 16384)]
 CALLS, WARM_UP = 15, 3
 # Largest relative Frobenius error, that of the tests: the simulated kernels err by half of it, and at 2048 keys one that is left out by 1e-3 (f16).
 LIMIT = {"f16": 6e-4, "bf16": 4e-3}
+# A model's run takes less than a second.
+REPLAY_SECONDS = 45
 
 
 def find_driver():
@@ -32,10 +38,29 @@ def find_driver():
     return None
 
 
+def newest_target(model, capability=math.inf):
+    """The newest GPU that the model has code for and that is no newer than `capability` (80 for sm_80); None if there is none."""
+    gpus = {name: int(name[3:]) for name in model["targets"] if re.fullmatch(r"sm_\d+", name)}
+    return max((name for name in gpus if gpus[name] <= capability), key=gpus.get, default=None)
+
+
+class NotReplayed(RuntimeError):
+    """A program that can't start or does not end."""
+
+
 def replay(folder, model, target):
     """Repeats the model's stored run by its program, which is heddle-run with the module inside."""
     program, weights, expected = (str((folder / model[name]).resolve()) for name in ("file", "weights", "expected"))
-    return subprocess.run([program, "--target", target, "--weights", weights, "--replay", expected], capture_output=True, text=True)
+    command = [program, "--target", target, "--weights", weights, "--replay", expected]
+    try:
+        run = subprocess.run(command, capture_output=True, text=True, timeout=REPLAY_SECONDS)
+    except OSError as error:
+        raise NotReplayed(f"{model['file']} can't start: {error.strerror}") from error
+    except subprocess.TimeoutExpired as error:
+        raise NotReplayed(f"{model['file']} on {target} was stopped after {REPLAY_SECONDS} s") from error
+    if run.returncode and "' not found (required by" in run.stderr:
+        raise NotReplayed(f"{model['file']} can't start, as it needs a newer C library than this machine has: {run.stderr.strip()}")
+    return run
 
 
 def check_refusals(folder, cases, models):
@@ -50,7 +75,13 @@ def check_refusals(folder, cases, models):
             entries += 1
     print(f"device: {len(cases)} modules load; their {entries} entries refuse CUDA tensors with: {refused}")
     for model in models:
-        run = replay(folder, model, model["targets"][0])
+        target = newest_target(model)
+        if target is None:
+            raise SystemExit(f"device: {model['file']} has no code for a GPU, only for {', '.join(model['targets'])}")
+        try:
+            run = replay(folder, model, target)
+        except NotReplayed as error:
+            raise SystemExit(f"device: {error}") from error
         if run.returncode != 1 or "libcuda" not in run.stderr and "CUDA driver" not in run.stderr:
             raise SystemExit(f"device: {model['file']} should refuse to run here for want of a device, but says: {run.stdout}{run.stderr}")
         print(f"device: {model['file']} runs and refuses a device with: {run.stderr.strip()}")
@@ -117,8 +148,11 @@ def check(torch, folder, case):
     worst = 0.0
     for entry in ("causal", "full"):
         for shape in CHECKED:
-            attention = Attention(torch, folder, case, entry, shape)
-            attention.call()
+            try:
+                attention = Attention(torch, folder, case, entry, shape)
+                attention.call()
+            except Refused as refused:
+                raise SystemExit(f"device: {case['file']}: '{entry}' refuses B, Lq, Lk = {shape}: {refused}") from refused
             expected = attention.expected()
             error = ((attention.o.double() - expected).norm() / expected.norm()).item()
             if not error <= LIMIT[case["type"]]:
@@ -129,12 +163,27 @@ def check(torch, folder, case):
 
 
 def check_model(folder, model, capability):
-    """Prefill and decode of a whole model on the first device: norms, projections, rope, caches and attention of few queries."""
-    target = max((name for name in model["targets"] if int(name[3:]) <= capability), key=lambda name: int(name[3:]))
-    run = replay(folder, model, target)
-    if run.returncode:
-        raise SystemExit(f"device: {model['file']} on {target}: {run.stdout}{run.stderr}")
-    return "; ".join(line for line in run.stdout.splitlines() if line.startswith("verify "))
+    """Prefill and decode of a whole model on the first device: norms, projections, rope, caches and attention of few queries.
+
+    Returns whether they are right.
+    """
+    target = newest_target(model, capability)
+    if target is None:
+        found = f"has code for {', '.join(model['targets'])}, but the device is sm_{capability}"
+    else:
+        try:
+            run = replay(folder, model, target)
+        except NotReplayed as error:
+            print(f"device: {error}", file=sys.stderr, flush=True)
+            return False
+        verified = [line for line in run.stdout.splitlines() if line.startswith("verify ")]
+        if verified and not run.returncode:
+            print(f"{model['file']}: right: {'; '.join(verified)}", flush=True)
+            return True
+        problem = f"exit status {run.returncode}" if run.returncode else "compared nothing"
+        found = f"on {target}: {problem}: {run.stdout}{run.stderr}"
+    print(f"device: {model['file']} {found}".rstrip(), file=sys.stderr, flush=True)
+    return False
 
 
 def check_graph(torch, folder, case):
@@ -210,8 +259,8 @@ def main():
     print(f"device: {torch.cuda.get_device_name()}, sm_{major}{minor}, PyTorch {torch.__version__}")
     for case in cases:
         print(f"{case['file']}: right, largest relative error {check(torch, options.folder, case):.1e}", flush=True)
-    for model in models:
-        print(f"{model['file']}: right: {check_model(options.folder, model, 10 * major + minor)}", flush=True)
+    # A model that fails does not keep attention, which is right, from being timed.
+    wrong = [model["file"] for model in models if not check_model(options.folder, model, 10 * major + minor)]
     check_graph(torch, options.folder, cases[0])
     print("a captured CUDA graph gives the same result")
     timer, rows, left = Timer(torch), [], 0
@@ -227,7 +276,9 @@ def main():
         print(f"device: {left} measurements were left out after {options.seconds:.0f} s")
     if options.json:
         pathlib.Path(options.json).write_text(json.dumps(dict(device=torch.cuda.get_device_name(), torch=torch.__version__, rows=rows), indent=1))
-    return 0
+    if wrong:
+        print(f"device: not right or not run: {', '.join(wrong)}", file=sys.stderr)
+    return int(bool(wrong))
 
 
 if __name__ == "__main__":

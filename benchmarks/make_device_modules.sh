@@ -3,8 +3,9 @@
 #
 #   benchmarks/make_device_modules.sh [FOLDER] [--target=LIST]
 #
-# FOLDER: where to (default build/device; replaced if it exists). LIST: chips to hold code for (default sm_80,sm_86,sm_89,sm_90). Copy the folder to the
-# other machine, which needs Python with PyTorch and a CUDA driver, nothing of Heddle or LLVM, and run its device.sh.
+# FOLDER: where to (default build/device; replaced if it exists). LIST: chips to hold code for (default sm_80,sm_86,sm_89,sm_90). Copy the folder to
+# the other machine, which needs Python with PyTorch, a CUDA driver, and glibc 2.34 (2.36 for the model's program), nothing of Heddle or LLVM, and run
+# its device.sh.
 set -euo pipefail
 case "${1:-}" in
   -h | --help) sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0"; exit 0 ;;
