@@ -19,16 +19,17 @@ if (($#)); then types=("$1"); shift; fi
 if (($#)); then variants=("$@"); fi
 
 inputs=test/Target/Inputs
+chips=(sm_80 sm_86 sm_89 sm_90)
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 failed=0
 for type in "${types[@]}"; do
   for variant in "${variants[@]}"; do
     python3 $inputs/attention_heads.py "$type" "$variant" "${dims[@]}" >"$folder/in.mlir"
-    if ! "$build/bin/heddle-compile" "$folder/in.mlir" --target=sm_80,sm_86,sm_89,sm_90 --print-kernels=json >"$folder/out.json" 2>"$folder/log"; then
+    if ! "$build/bin/heddle-compile" "$folder/in.mlir" "--target=$(IFS=,; echo "${chips[*]}")" --print-kernels=json >"$folder/out.json" 2>"$folder/log"; then
       echo "$type $variant: not compiled: $(grep -m 1 'error:' "$folder/log")"
       failed=1
-    elif ! found=$(python3 $inputs/check_occupancy.py "$folder/out.json"); then
+    elif ! found=$(python3 $inputs/check_occupancy.py "$folder/out.json" any "${chips[@]}"); then
       sed "s/^/$type $variant: /" <<<"$found"
       failed=1
     else

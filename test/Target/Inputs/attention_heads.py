@@ -1,7 +1,7 @@
 """attention_heads.py TYPE VARIANT[,VARIANT...] DIM[xVALUES]...
 
 Prints a module with an entry of attention for each variant and head dimension, or pair of those of keys and values: attend_DIM_VALUES, with the
-parts of the variant behind. A variant is a list of parts, such as causal+window+sinks; "full" has none.
+parts of the variant behind. A variant is a list of parts, such as causal+window+sinks; "full" has none. Unknown parts are errors.
 """
 import sys
 
@@ -17,6 +17,8 @@ REGION = """ score(%s, %batch, %head, %query, %key) {
     %score = arith.select %right, %less, %s : f32
     attn.yield %score : f32
   }"""
+
+PARTS = {"full", "score", *ATTRIBUTES, *OPERANDS}
 
 TYPE, VARIANTS, *DIMS = sys.argv[1:]
 
@@ -41,5 +43,7 @@ def entry(parts, key, value):
 
 
 for variant in VARIANTS.split(","):
+    if unknown := [part for part in variant.split("+") if part not in PARTS]:
+        sys.exit(f"attention_heads: variant '{variant}' has unknown parts: {', '.join(unknown)}; expected some of {', '.join(sorted(PARTS))}")
     for each in DIMS:
         print(entry(variant.split("+"), *(each.split("x") * 2)[:2]))

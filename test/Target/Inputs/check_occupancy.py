@@ -1,11 +1,13 @@
-"""check_occupancy.py REPORT [PLAN]
+"""check_occupancy.py REPORT PLAN [CHIP...]
 
 Compares the code of kernels, as heddle-compile --print-kernels=json reports it, with a plan: the lines of the file PLAN of the form
 
   # PLAN: ENTRY CHIP[,CHIP...] TILE THREADS CTAS
 
 The kernel of ENTRY computes blocks of TILE (as 128x64) with THREADS, and an SM of each CHIP holds at least CTAS of its CTAs. No kernel may spill, use
-a stack, or have a warning. Entries and chips without a plan are failures, too. With "-" for PLAN, prints the plan that the report meets.
+a stack, or have a warning. The report has to have all entries of the plan for each CHIP (default: all chips of the plan), and none without a plan.
+
+With "any" for PLAN, each CHIP has to have a kernel of each entry, of any shape. With "-" for PLAN, prints the plan that the report meets.
 """
 import json
 import sys
@@ -31,15 +33,15 @@ def shape(code):
     return ["x".join(map(str, code["tile"])) if isinstance(code["tile"], list) else code["tile"], str(code["threads"])]
 
 
-report, plan_file = json.load(open(sys.argv[1])), (sys.argv[2:] or [None])[0]
+report, plan_file, chips = json.load(open(sys.argv[1])), sys.argv[2], sys.argv[3:]
 if plan_file == "-":
     for entry, chip, code in measured(report):
         print("# PLAN:", entry, chip, *shape(code), code["ctas_per_sm"], " registers", code["registers"], "shared", code["shared_bytes"])
     sys.exit()
-plan, failures, seen = read_plan(plan_file) if plan_file else {}, [], set()
+plan, failures, seen = read_plan(plan_file) if plan_file != "any" else None, [], set()
 for entry, chip, code in measured(report):
     seen.add((entry, chip))
-    tile, threads, ctas = plan.get((entry, chip), ("no", "plan", "0")) if plan_file else (*shape(code), "1")
+    tile, threads, ctas = (*shape(code), "1") if plan is None else plan.get((entry, chip), ("no", "plan", "0"))
     if [tile, threads] != shape(code):
         failures.append(f"{entry} on {chip}: expected {tile} of {threads} threads, got {' of '.join(shape(code))}")
     if code["ctas_per_sm"] < int(ctas):
@@ -48,7 +50,14 @@ for entry, chip, code in measured(report):
     for name in ("spill_store_bytes", "spill_load_bytes", "stack_bytes", "warnings"):
         if code[name]:
             failures.append(f"{entry} on {chip}: {name} is {code[name]}")
-chips = {chip for _, chip in seen}
-failures += [f"{entry} on {chip}: was not compiled" for entry, chip in sorted(plan.keys() - seen) if chip in chips]
+if plan is None:
+    planned = {(entry["name"], chip) for target in report for entry in target["entries"] for chip in chips}
+else:
+    planned = plan.keys()
+    chips = chips or sorted({chip for _, chip in planned})
+    failures += [f"{chip}: has no plan" for chip in chips if chip not in {chip for _, chip in planned}]
+failures += [f"{entry} on {chip}: was not compiled" for entry, chip in sorted(planned - seen) if chip in chips]
+if not seen:
+    failures.append("the report has no kernels")
 print("\n".join(failures) or f"{len(seen)} kernels as planned")
 sys.exit(bool(failures))
