@@ -22,7 +22,7 @@ func.func @launches(%ctx: !llvm.ptr, %x: memref<?xf32>, %y: memref<?xf32>) {
 // CHECK-LABEL: @reads
 func.func @reads(%ctx: !llvm.ptr, %x: memref<?xi32>) {
   %c0 = arith.constant 0 : index
-  // expected-error @below {{op 'memref.load' has no GPU kernel: the host would have to wait for the device and access its memory, as for an attn.rope whose scaling depends on the length of a call; expected a rope with length or inv_freq, or target sim-sm_80}}
+  // expected-error @below {{op 'memref.load' has no GPU kernel: the host would have to wait for the device and access its memory, for instance for an attn.rope whose scaling depends on the length of a call; expected, for instance, a rope with length or inv_freq, or target sim-sm_80}}
   %v = memref.load %x[%c0] : memref<?xi32>
   %ok = arith.cmpi sge, %v, %v : i32
   attn.require %ok, "x[0] is {0}" (%v : i32)

@@ -120,7 +120,7 @@ static BlockSizes chooseForGPU(const AttentionForm &form, const GPUChip &chip) {
   if (form.score)
     fewest = std::min(fewest, int64_t(64));
   for (BlockSizes row : gpuBlocks) {
-    // Fewer rows are for fewer warps, not for warps beside each other.
+    // Fewer rows are for fewer warps, down to four: of 16 or 32 rows warps beside each other have parts of the columns.
     if (fewest < row.queries) {
       row.queries = fewest;
       row.warps = std::min(row.warps, std::max<int64_t>(fewest / 16, 4));
