@@ -1,7 +1,7 @@
 //===- AttentionKernel.cpp - builds the kernel of softmax attention -------===//
 //
-// A program computes a block of queries of one head, or of some heads of one key head, one below the other, by an online softmax (AttentionSoftmax.cpp; arXiv 2307.08691) over blocks of keys
-// that some query of the block sees. AttentionScores gives their scores.
+// A program computes a block of queries of one head, or of some heads of one key head, one below the other, by an online softmax
+// (AttentionSoftmax.cpp; arXiv 2307.08691) over blocks of keys that some query of the block sees. AttentionScores gives their scores.
 //
 // Keys are walked in ranges. With firstPosition p0 and lastPosition p1 of the queries, and a window [left, right]:
 //

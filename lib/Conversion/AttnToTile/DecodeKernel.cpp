@@ -9,9 +9,10 @@
 //       for each query i:
 //         state[h, i] = state[h, i] + softmax of scores(Q[i, h] K[block, h]^T) with V[block, h]
 //
-// While a block is computed, the next one is fetched. A block that not all queries see whole is computed in small parts, under a mask. The state of all heads is in the buffers of partial results, which stay in the L1
-// cache. Another kernel merges the chunks of a sequence, those with visible keys: others are neither computed nor read. Their extent
-// is fixed, so a result does not depend on the number of threads.
+// While a block is computed, the next one is fetched. A block that not all queries see whole is computed in small parts, under a mask.
+// The state of all heads is in the buffers of partial results, which stay in the L1 cache. Another kernel merges the chunks of a
+// sequence, those with visible keys: others are neither computed nor read. Their extent is fixed, so a result does not depend on the
+// number of threads.
 //
 // If one chunk has all keys, a program has one key head instead, and goes on to the results itself.
 //
