@@ -51,9 +51,12 @@ std::string numberText(double value) {
 LogicalResult verifyNumber(Operation *op, StringRef name, double value, double low,
                            bool exclusive) {
   auto fits = [&](double x) { return std::isfinite(x) && (exclusive ? x > low : x >= low); };
-  // What is computed in f32 would overflow, or divide by 0.
-  bool fitsAsSingle = fits(double(float(value)));
-  if (fits(value) && fitsAsSingle)
+  // What is computed in f32 must not overflow, nor divide by 0: the value, with a factor of log2(e), and the inverse of what is no 0.
+  bool isDouble = llvm::any_of(op->getOperandTypes(),
+                               [](Type type) { return getElementTypeOrSelf(type).isF64(); });
+  bool fitsAsSingle = fits(double(float(value))) && fits(double(float(2 * value))) &&
+                      (!exclusive || low != 0 || fits(double(float(1 / value))));
+  if (fits(value) && (isDouble || fitsAsSingle))
     return success();
   InFlightDiagnostic diag = op->emitOpError() << "expected a finite " << name;
   if (std::isfinite(low))

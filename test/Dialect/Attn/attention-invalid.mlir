@@ -97,6 +97,32 @@ func.func @softcap_of_f64(%q: tensor<1x5x8x64xf32>) {
 
 // -----
 
+// With the factor of log2(e) that scores have.
+func.func @scale_at_the_end(%q: tensor<1x5x8x64xf32>) {
+  // expected-error @below {{'attn.attention' op expected a finite scale in f32, got 3e+38}}
+  %o = attn.attention %q, %q, %q {scale = 3.0e38 : f64} : (tensor<1x5x8x64xf32>, tensor<1x5x8x64xf32>, tensor<1x5x8x64xf32>) -> tensor<1x5x8x64xf32>
+  return
+}
+
+// -----
+
+// Scores are divided by it.
+func.func @softcap_without_inverse(%q: tensor<1x5x8x64xf32>) {
+  // expected-error @below {{'attn.attention' op expected a finite softcap > 0 in f32, got 1e-40}}
+  %o = attn.attention %q, %q, %q {softcap = 1.0e-40 : f64} : (tensor<1x5x8x64xf32>, tensor<1x5x8x64xf32>, tensor<1x5x8x64xf32>) -> tensor<1x5x8x64xf32>
+  return
+}
+
+// -----
+
+// f64 is computed in f64.
+func.func @scale_of_doubles(%q: tensor<1x5x8x64xf64>) {
+  %o = attn.attention %q, %q, %q {scale = 1.0e100 : f64} : (tensor<1x5x8x64xf64>, tensor<1x5x8x64xf64>, tensor<1x5x8x64xf64>) -> tensor<1x5x8x64xf64>
+  return
+}
+
+// -----
+
 func.func @no_scale(%q: tensor<1x5x8x?xf32>) {
   // expected-error @below {{'attn.attention' op expected attribute scale, as dimension 3 of query is dynamic}}
   %o = attn.attention %q, %q, %q : (tensor<1x5x8x?xf32>, tensor<1x5x8x?xf32>, tensor<1x5x8x?xf32>) -> tensor<1x5x8x?xf32>
