@@ -28,6 +28,9 @@ struct Product {
   Place a = Place::Shared;
   OrderOfK order = OrderOfK::Instruction;
   const char *knobs = "";
+  int64_t parts = 0; // conditions of `needs`, of the columns or of the depth
+  bool needsDepth = false;
+  int rarity = 1; // one of so many conditions is true; 0: none is
 
   int bits() const {
     return type[0] == 'i' ? 8 : type == std::string("bf16") ? 16 : atoi(type + 1);
@@ -37,7 +40,10 @@ struct Product {
     return std::string(type) + precision + " " + std::to_string(rows) + "x" +
            std::to_string(columns) + "x" + std::to_string(depth) + ", warps " +
            std::to_string(warpsM) + "x" + std::to_string(warpsN) + (transposeA ? ", a^T" : "") +
-           (transposeB ? ", b^T" : "") + (a == Place::Registers ? ", a in registers" : "");
+           (transposeB ? ", b^T" : "") + (a == Place::Registers ? ", a in registers" : "") +
+           (parts ? ", needs " + std::to_string(parts) + (needsDepth ? " of depth" : "") +
+                        ", one of " + std::to_string(rarity)
+                  : "");
   }
 };
 
@@ -63,9 +69,11 @@ std::string textOf(const Product &p) {
   std::string bufferA = "!tile_nv.buffer<" + a + ", #a>",
               bufferB = "!tile_nv.buffer<" + b + ", #b>";
 
-  std::string text = "#acc = " + heddle::test::textOf(*mmaTile(MmaOperand::C, 16, 16, tiling)) +
-                     "\n#b = " + heddle::test::textOf(sharedLayout(bRows, bColumns, p.bits())) +
-                     "\n";
+  Layout acc = *mmaTile(MmaOperand::C, 16, 16, tiling);
+  Layout rows = acc.projectOutputs({Dim::Coord0}).withoutBroadcast(Dim::Register);
+  std::string text =
+      "#acc = " + heddle::test::textOf(acc) + "\n#rows = " + heddle::test::textOf(rows) +
+      "\n#b = " + heddle::test::textOf(sharedLayout(bRows, bColumns, p.bits())) + "\n";
   if (p.a == Place::Shared) {
     text += "#a = " + heddle::test::textOf(sharedLayout(aRows, aColumns, p.bits())) + "\n";
   } else {
@@ -79,12 +87,17 @@ std::string textOf(const Product &p) {
     text += "#a = " + heddle::test::textOf(fragments) + "\n";
   }
   std::string precision = p.precision[0] ? std::string(" precision ") + p.precision : "";
-  std::string flags = p.transposeA && p.transposeB ? " {transpose_a, transpose_b}"
-                      : p.transposeA               ? " {transpose_a}"
-                      : p.transposeB               ? " {transpose_b}"
-                                                   : "";
-  text += "tile.kernel @k(%a: memref<" + a + ">, %b: memref<" + b + ">, %o: memref<" + o +
-          ">) config <block = [1], warps = " + std::to_string(p.warps()) + ">" + p.knobs +
+  std::string flags;
+  for (auto [isSet, name] :
+       {std::pair(p.transposeA, "transpose_a"), std::pair(p.transposeB, "transpose_b"),
+        std::pair(p.needsDepth, "needs_depth")})
+    if (isSet)
+      flags += std::string(flags.empty() ? " {" : ", ") + name;
+  flags += flags.empty() ? "" : "}";
+  std::string f = std::to_string(p.rows * p.parts) + "xi32";
+  text += "tile.kernel @k(%a: memref<" + a + ">, %b: memref<" + b + ">, %o: memref<" + o + ">" +
+          (p.parts ? ", %f: memref<" + f + ">" : "") +
+          ") config <block = [1], warps = " + std::to_string(p.warps()) + ">" + p.knobs +
           " {\n%c0 = arith.constant 0 : index\n";
   for (auto [name, type] : {std::pair("a", a), std::pair("b", b), std::pair("o", o)})
     text += std::string("%") + name + "v = tile.view %" + name + "[:, :] : memref<" + type +
@@ -97,9 +110,25 @@ std::string textOf(const Product &p) {
   text += "tile_nv.commit_group\ntile_nv.wait_group 0\ntile_nv.barrier\n";
   if (p.a == Place::Registers)
     text += "%as = tile.load %av[%c0, %c0] : !tile.view<" + a + "> -> tensor<" + a + ", #a>\n";
+  std::string ofRows = "tensor<" + std::to_string(p.rows), needs, types;
+  if (p.parts)
+    text += "%none = arith.constant dense<0> : " + ofRows +
+            "xi32, #rows>\n%fv = tile.view %f[:] : " + "memref<" + f + "> -> !tile.view<" + f +
+            ">\n";
+  for (int64_t part = 0; part < p.parts; ++part) {
+    std::string n = std::to_string(part);
+    text += "%at" + n + " = arith.constant " + std::to_string(part * p.rows) + " : index\n%f" + n +
+            " = tile.load %fv[%at" + n + "] : !tile.view<" + f + "> -> " + ofRows +
+            "xi32, #rows>\n%needed" + n + " = arith.cmpi ne, %f" + n + ", %none : " + ofRows +
+            "xi32, #rows>\n";
+    needs += (part ? ", %needed" : " needs(%needed") + n;
+    types += (part ? ", " : " : ") + ofRows + "xi1, #rows>";
+  }
+  if (p.parts)
+    needs += types + ")";
   std::string tileO = "tensor<" + o + ", #acc>";
   text += "%acc = tile.load %ov[%c0, %c0] : !tile.view<" + o + "> -> " + tileO +
-          "\n%r = tile_nv.dot %as, %bs, %acc" + precision + flags + " : " +
+          "\n%r = tile_nv.dot %as, %bs, %acc" + precision + needs + flags + " : " +
           (p.a == Place::Shared ? bufferA : "tensor<" + a + ", #a>") + ", " + bufferB + " -> " +
           tileO + "\ntile.store %r, %ov[%c0, %c0] : " + tileO + ", !tile.view<" + o +
           ">\ntile.return\n}";
@@ -137,21 +166,35 @@ SimtResult run(const Product &p, In (*convert)(double), double scale, double lim
     c[i] = double(int(random() % 9) - 4);
     o[i] = Out(c[i]);
   }
+  std::vector<int32_t> needed(p.rows * p.parts);
+  for (int32_t &isNeeded : needed)
+    isNeeded = p.rarity != 0 && random() % p.rarity == 0;
   std::unique_ptr<SimtProgram> program = compileTiles(textOf(p));
   EXPECT_TRUE(program) << p.str();
   if (!program)
     return {};
-  SimtResult result =
-      program->run({1, uint32_t(32 * p.warps()), 65536}, {{"a", aIn}, {"b", bIn}, {"o", o, true}});
+  std::vector<SimtBuffer> buffers{{"a", aIn}, {"b", bIn}, {"o", o, true}};
+  if (p.parts)
+    buffers.push_back({"f", needed});
+  SimtResult result = program->run({1, uint32_t(32 * p.warps()), 65536}, buffers);
   result.expectClean();
   for (int64_t m = 0; m < p.rows; ++m)
     for (int64_t n = 0; n < p.columns; ++n) {
       double expected = c[m * p.columns + n], size = std::abs(expected);
+      std::vector<double> optional(std::max<int64_t>(p.parts, 1)); // sums of parts not needed
       for (int64_t k = 0; k < p.depth; ++k) {
-        expected += a[m * p.depth + k] * b[k * p.columns + n];
-        size += std::abs(a[m * p.depth + k] * b[k * p.columns + n]);
+        int64_t part = p.needsDepth ? k * p.parts / p.depth : n * p.parts / p.columns;
+        double product = a[m * p.depth + k] * b[k * p.columns + n];
+        (!p.parts || needed[part * p.rows + m] ? expected : optional[part]) += product;
+        size += std::abs(product);
       }
       double error = std::abs(double(o[m * p.columns + n]) - expected);
+      for (uint64_t added = 1; added < uint64_t(1) << optional.size(); ++added) {
+        double with = expected;
+        for (size_t part = 0; part < optional.size(); ++part)
+          with += added >> part & 1 ? optional[part] : 0;
+        error = std::min(error, std::abs(double(o[m * p.columns + n]) - with));
+      }
       if (error > limit * size) {
         ADD_FAILURE() << p.str() << ": element " << m << ", " << n << " is " << o[m * p.columns + n]
                       << ", expected " << expected;
@@ -225,6 +268,42 @@ TEST(Products, OperandInRegisters) {
         p.transposeB = transposed;
         runExact(p);
       }
+}
+
+/// Fails unless needed parts are there, and some of the others are left out.
+void runNeeds(Product p) {
+  uint64_t all = uint64_t(2 * p.rows * p.columns * p.depth);
+  if (p.precision == std::string("tf32x3"))
+    all *= 3;
+  p.rarity = 7;
+  EXPECT_LE(runExact(p).total.mma_flops, all) << p.str();
+  p.rarity = 60;
+  EXPECT_LT(runExact(p).total.mma_flops, all) << p.str();
+  p.rarity = 0;
+  EXPECT_EQ(runExact(p).total.mma_flops, 0u) << p.str();
+}
+
+TEST(Products, NeededParts) {
+  // Parts are as wide as several fragments, as one, and no multiple of one; those of few columns ask fragments of 16 rows apart. A step
+  // of 16 along K has two parts of 8.
+  for (auto [warpsM, warpsN, rows, columns, depth, parts, needsDepth] :
+       {std::tuple(1, 1, 16, 64, 32, 4, false), std::tuple(2, 1, 64, 32, 32, 4, false),
+        std::tuple(2, 1, 64, 32, 32, 1, false), std::tuple(1, 1, 32, 24, 16, 2, false),
+        std::tuple(2, 1, 32, 24, 16, 3, false), std::tuple(1, 2, 32, 64, 16, 4, false),
+        std::tuple(2, 2, 64, 48, 32, 3, false), std::tuple(1, 1, 16, 32, 64, 4, true),
+        std::tuple(2, 1, 64, 24, 32, 4, true), std::tuple(1, 2, 32, 32, 64, 2, true),
+        std::tuple(2, 2, 64, 32, 32, 4, true)}) {
+    Product p{"f16", "", rows, columns, depth, warpsM, warpsN};
+    p.parts = parts;
+    p.needsDepth = needsDepth;
+    p.transposeB = !needsDepth;
+    runNeeds(p);
+    p.type = "f32";
+    p.precision = rows == 16 ? "tf32x3" : "tf32";
+    if (needsDepth)
+      p.a = Place::Registers;
+    runNeeds(p);
+  }
 }
 
 TEST(Products, AddressesFormedAnew) {
