@@ -12,7 +12,7 @@
 //
 // The loop stays as it is if
 //
-// 1. a warp does not hold the rows of the condition that decide about what it carries,
+// 1. a warp does not hold the rows of the condition that decide about what it carries, or conditions have different layouts,
 // 2. some tile is made otherwise, as under another condition,
 // 3. a tile of other rows is read behind a fence, or the loop carries one tile in two places,
 // 4. a fence or a scalar reads a tile that would be left out. So do exchanges of warps beside each other, which could skip together; but with
@@ -71,7 +71,7 @@ struct PartedProduct {
   bool isOfWeights;
 };
 
-ShapedType typeOf(Value tileOrBuffer) {
+RankedTensorType typeOf(Value tileOrBuffer) {
   if (auto buffer = dyn_cast<tile_nv::BufferType>(tileOrBuffer.getType()))
     return RankedTensorType::get(buffer.getShape(), buffer.getElementType());
   return dyn_cast<RankedTensorType>(tileOrBuffer.getType());
@@ -239,7 +239,7 @@ void LoopSkipper::addProductsBehind(tile_nv::DotOp ofWeights,
   llvm::SmallPtrSet<Operation *, 32> seen;
   while (!open.empty()) {
     auto [value, reader] = open.pop_back_val();
-    ShapedType type = typeOf(value);
+    RankedTensorType type = typeOf(value);
     if (!type || type.getShape() != shape)
       continue;
     if (isa<tile_nv::BufferType>(value.getType())) {
