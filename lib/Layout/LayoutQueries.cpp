@@ -57,4 +57,15 @@ int64_t broadcastMask(const Layout &layout, Dim in) {
   return mask;
 }
 
+std::set<std::pair<int64_t, int64_t>> rowsOfWarps(const Layout &layout) {
+  std::set<std::pair<int64_t, int64_t>> rows;
+  layout.projectOutputs({Dim::Coord0})
+      .withoutBroadcast(Dim::Register)
+      .withoutBroadcast(Dim::Lane)
+      .forEach([&](const Point &position, const Point &element) {
+        rows.insert({valueOf(position, Dim::Warp), valueOf(element, Dim::Coord0)});
+      });
+  return rows;
+}
+
 } // namespace heddle::layout

@@ -58,8 +58,7 @@ struct VerifyDeviceEntriesPass : impl::VerifyDeviceEntriesPassBase<VerifyDeviceE
         if (!isa<linalg::LinalgOp, func::CallOp, func::FuncOp>(op) && accessesMemory(op))
           error << ": the host would have to wait for the device and access its memory, for "
                    "instance for an attn.rope whose scaling depends on the length of a call; "
-                   "expected, for "
-                   "instance, a rope with length or inv_freq, or target sim-sm_80";
+                   "expected, for instance, a rope with length or inv_freq, or target sim-sm_80";
       }
       signalPassFailure();
     };

@@ -4,6 +4,7 @@
 #define HEDDLE_LAYOUT_LAYOUTQUERIES_H
 
 #include "heddle/Layout/Layout.h"
+#include <set>
 
 namespace heddle::layout {
 
@@ -40,6 +41,9 @@ int64_t inputMask(const Layout &layout, Dim in, Dim out);
 /// The bits of `in` that contribute nothing, as a mask of index values: two indices that differ in
 /// them alone hold the same elements.
 int64_t broadcastMask(const Layout &layout, Dim in);
+
+/// The pairs of a warp and a row (value of Coord0) of which the warp holds some element.
+std::set<std::pair<int64_t, int64_t>> rowsOfWarps(const Layout &layout);
 
 } // namespace heddle::layout
 

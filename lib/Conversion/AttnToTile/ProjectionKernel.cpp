@@ -84,6 +84,7 @@ private:
   std::optional<Counterparts> equalOutputs(unsigned a, unsigned b) const;
   bool areEqualBlocks(unsigned a, unsigned b, Value ofA, Value ofB, Comparison &found) const;
   bool compareBlocks(unsigned a, unsigned b, Value ofA, Value ofB, Comparison &found) const;
+  Value selectBySegment(unsigned first, ArrayRef<Value> ofSegments, Index column);
   Index selectWeights(Index column);
   void forParts(ArrayRef<int64_t> blocks, Index column,
                 function_ref<void(unsigned, Index)> emitPart);
@@ -274,26 +275,34 @@ bool ProjectionKernel::compareBlocks(unsigned a, unsigned b, Value ofA, Value of
          });
 }
 
+/// The value of the segment that a block of columns belongs to, of values for the segments from `first` on.
+Value ProjectionKernel::selectBySegment(unsigned first, ArrayRef<Value> ofSegments, Index column) {
+  Value chosen = ofSegments.front();
+  Index start = emit.index(0);
+  for (auto [number, value] : llvm::enumerate(ofSegments.drop_front())) {
+    start = start + columnBlocks(first + number);
+    chosen = arith::SelectOp::create(emit, less(column, start), chosen, value);
+  }
+  return chosen;
+}
+
 /// Fills `selectedWeights` with those of the program's segment, and returns its block of columns there.
 Index ProjectionKernel::selectWeights(Index column) {
-  Index start = emit.index(0), inSegment = column;
-  for (auto [number, segment] : llvm::enumerate(plan.segments)) {
-    Value isEarlier = number ? less(column, start) : Value();
-    for (auto [i, product] : llvm::enumerate(segment.products)) {
-      Value memref = kernel.input(product.rhs());
-      if (isEarlier)
-        selectedWeights[i] =
-            arith::SelectOp::create(emit, isEarlier, selectedWeights[i], memref).getResult();
-      else
-        selectedWeights.push_back(memref);
-      noteWeights(product, number);
+  for (unsigned i = 0; i < plan.segments.front().products.size(); ++i) {
+    SmallVector<Value> memrefs;
+    for (auto [number, segment] : llvm::enumerate(plan.segments)) {
+      memrefs.push_back(kernel.input(segment.products[i].rhs()));
+      noteWeights(segment.products[i], number);
     }
-    if (isEarlier)
-      inSegment = emit.index(
-          arith::SelectOp::create(emit, isEarlier, inSegment, Value(column - start)).getResult());
-    start = start + columnBlocks(number);
+    selectedWeights.push_back(selectBySegment(0, memrefs, column));
   }
-  return inSegment;
+  SmallVector<Value> inSegments;
+  Index start = emit.index(0);
+  for (unsigned segment = 0; segment < forms.size(); ++segment) {
+    inSegments.push_back(column - start);
+    start = start + columnBlocks(segment);
+  }
+  return emit.index(selectBySegment(0, inSegments, column));
 }
 
 SmallVector<Value>
@@ -483,13 +492,10 @@ void ProjectionKernel::selectTensors(TileEvaluator &blocks, unsigned first,
         others, [&](const Counterparts &counterparts) { return counterparts.lookup(tensor); });
     if (llvm::all_equal(tensors) && tensors.front() == tensor)
       continue;
-    Value memref = kernel.input(tensor);
-    Index start = emit.index(0);
-    for (auto [number, other] : llvm::enumerate(tensors)) {
-      start = start + columnBlocks(first + number);
-      memref = arith::SelectOp::create(emit, less(column, start), memref, kernel.input(other));
-    }
-    blocks.substitute(tensor, memref, tensors);
+    SmallVector<Value> memrefs{kernel.input(tensor)};
+    for (Value other : tensors)
+      memrefs.push_back(kernel.input(other));
+    blocks.substitute(tensor, selectBySegment(first, memrefs, column), tensors);
   }
 }
 

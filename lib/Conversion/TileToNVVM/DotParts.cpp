@@ -14,33 +14,21 @@
 
 #include "DotParts.h"
 
+#include "heddle/Layout/LayoutQueries.h"
 #include "llvm/ADT/SetVector.h"
-#include <set>
 
 using namespace mlir;
 using namespace heddle;
 
 using layout::Dim;
 
-/// The rows that each warp holds.
-static std::set<std::pair<int64_t, int64_t>> rowsOfWarps(const layout::Layout &layout) {
-  std::set<std::pair<int64_t, int64_t>> rows;
-  layout.projectOutputs({Dim::Coord0})
-      .withoutBroadcast(Dim::Register)
-      .withoutBroadcast(Dim::Lane)
-      .forEach([&](const layout::Point &position, const layout::Point &element) {
-        rows.insert({layout::valueOf(position, Dim::Warp), layout::valueOf(element, Dim::Coord0)});
-      });
-  return rows;
-}
-
 LogicalResult DotParts::verify() const {
   for (auto [part, condition] : llvm::enumerate(dot.needed)) {
     FailureOr<layout::Layout> layout = lowering.layoutOf(dot.op, condition.getType());
     if (failed(layout))
       return failure();
-    auto known = rowsOfWarps(*layout);
-    for (auto [warp, row] : rowsOfWarps(accumulator))
+    auto known = layout::rowsOfWarps(*layout);
+    for (auto [warp, row] : layout::rowsOfWarps(accumulator))
       if (!known.count({warp, row}))
         return dot.op->emitOpError("expected each warp to hold its rows of the result in every "
                                    "tile of 'needs'; warp ")
@@ -165,7 +153,7 @@ Value DotParts::isNeeded(const DotPart &part, std::optional<int64_t> fragment) {
     Value ofRows;
     for (Value flag : flags)
       ofRows = either(ofRows, flag);
-    if (uint64_t(llvm::popcount(mask)) != uint64_t(warps)) {
+    if (int64_t(llvm::popcount(mask)) != warps) {
       Value bits = arith::ShRUIOp::create(b, lowering.math.i32(int32_t(mask)), lowering.warp());
       ofRows = arith::AndIOp::create(b, ofRows, arith::TruncIOp::create(b, b.getI1Type(), bits));
     }

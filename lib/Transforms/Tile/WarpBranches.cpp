@@ -18,7 +18,6 @@
 #include "heddle/Layout/LayoutQueries.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include <set>
 
 using namespace mlir;
 using heddle::layout::Dim;
@@ -60,26 +59,17 @@ bool staysInWarp(Operation *op) {
              tile_nv::ReduceInThreadOp>(op);
 }
 
-/// The rows that each warp holds.
-static std::set<std::pair<int64_t, int64_t>> rowsOfWarps(RankedTensorType type) {
-  std::set<std::pair<int64_t, int64_t>> rows;
-  Layout layout = tile::layoutOf(type).getLayout().projectOutputs({Dim::Coord0});
-  layout.withoutBroadcast(Dim::Register)
-      .withoutBroadcast(Dim::Lane)
-      .forEach([&](const layout::Point &position, const layout::Point &element) {
-        rows.insert({layout::valueOf(position, Dim::Warp), layout::valueOf(element, Dim::Coord0)});
-      });
-  return rows;
-}
-
 bool holdsRowsOf(RankedTensorType condition, TypeRange tiles) {
   auto hasLayout = [](Type type) { return bool(tile::layoutOf(cast<RankedTensorType>(type))); };
   if (!hasLayout(condition) || !llvm::all_of(tiles, hasLayout) ||
       (condition.getRank() == 2 && isSpreadOverWarps(condition, 1)))
     return false;
-  auto known = rowsOfWarps(condition);
+  auto rowsOf = [](RankedTensorType type) {
+    return layout::rowsOfWarps(tile::layoutOf(type).getLayout());
+  };
+  auto known = rowsOf(condition);
   return llvm::all_of(tiles, [&](Type type) {
-    auto rows = rowsOfWarps(cast<RankedTensorType>(type));
+    auto rows = rowsOf(cast<RankedTensorType>(type));
     return std::includes(known.begin(), known.end(), rows.begin(), rows.end());
   });
 }

@@ -20,8 +20,8 @@
 // CHECK: tile.kernel private @projection
 // CHECK: %[[COLUMN:.*]] = arith.remui %{{.*}}, %c8
 // CHECK: %[[IS_QUERY:.*]] = arith.cmpi slt, %[[COLUMN]], %c4
-// CHECK: %[[KEY_HEAD:.*]] = arith.subi %[[COLUMN]], %c4
 // CHECK: %[[IS_NOT_VALUE:.*]] = arith.cmpi slt, %[[COLUMN]], %c6
+// CHECK: %[[KEY_HEAD:.*]] = arith.subi %[[COLUMN]], %c4
 // CHECK: scf.if %[[IS_NOT_VALUE]] {
 // CHECK: arith.select %[[IS_QUERY]], %{{.*}}, %{{.*}} : memref<?xf16
 // CHECK-COUNT-2: tile.reduce add

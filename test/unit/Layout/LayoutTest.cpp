@@ -193,6 +193,19 @@ TEST(LayoutTest, RowStatisticsAreProjections) {
   EXPECT_EQ(packed.str(), "register = [(8)], lane = [(0) (0) (1) (2) (4)]; coord0 16");
 }
 
+TEST(LayoutTest, RowsOfWarps) {
+  // Two warps below each other with 8 rows of 4 columns each, and two beside each other with all rows.
+  Layout rows =
+      Layout::identity(Dim::Lane, Dim::Coord1, 4) * Layout::identity(Dim::Lane, Dim::Coord0, 8);
+  std::set<std::pair<int64_t, int64_t>> below, beside;
+  for (int64_t row = 0; row < 16; ++row)
+    below.insert({row / 8, row});
+  for (int64_t row = 0; row < 8; ++row)
+    beside.insert({{0, row}, {1, row}});
+  EXPECT_EQ(rowsOfWarps(rows * Layout::identity(Dim::Warp, Dim::Coord0, 2)), below);
+  EXPECT_EQ(rowsOfWarps(rows * Layout::identity(Dim::Warp, Dim::Coord1, 2)), beside);
+}
+
 TEST(LayoutTest, ContiguousElements) {
   Layout quads = Layout::identity(Dim::Register, Dim::Coord1, 4) *
                  Layout::identity(Dim::Lane, Dim::Coord1, 8) *
