@@ -258,8 +258,6 @@ static int checkKernelOptions() {
 
 /// Checks that no file would be written over the input or over one another.
 static int checkFiles() {
-  if (llvm::sys::fs::is_directory(output))
-    return usageError("-o " + output + " is a folder; give the name of a file");
   // What -o names, and what is written beside it.
   llvm::SmallVector<std::string> written{output};
   if (emit == EmitKind::SharedObject && !output.empty()) {
