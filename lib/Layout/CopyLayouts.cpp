@@ -12,6 +12,20 @@ namespace heddle::layout {
 /// The largest power of two that divides `size`, at most `limit`.
 static int64_t powerOfTwoPart(int64_t size, int64_t limit) { return std::min(limit, size & -size); }
 
+/// Vectors of a row in registers, then lanes along and down, then warps, which hold the rest of the tile in further registers.
+static Layout tiledLayout(int64_t rows, int64_t columns, int64_t vector, int64_t lanesAlong,
+                          int64_t lanesDown, int64_t warpsAlong, int64_t warpsDown, int64_t warps) {
+  return Layout::identity(Dim::Register, Dim::Coord1, vector) *
+         Layout::identity(Dim::Lane, Dim::Coord1, lanesAlong) *
+         Layout::identity(Dim::Lane, Dim::Coord0, lanesDown) *
+         Layout::broadcast(Dim::Lane, 32 / (lanesAlong * lanesDown)) *
+         Layout::identity(Dim::Warp, Dim::Coord0, warpsDown) *
+         Layout::identity(Dim::Warp, Dim::Coord1, warpsAlong) *
+         Layout::broadcast(Dim::Warp, warps / (warpsDown * warpsAlong)) *
+         Layout::identity(Dim::Register, Dim::Coord0, rows / (lanesDown * warpsDown)) *
+         Layout::identity(Dim::Register, Dim::Coord1, columns / (vector * lanesAlong * warpsAlong));
+}
+
 std::optional<Layout> blockedLayout(int64_t rows, int64_t columns, int64_t vector, int64_t warps,
                                     std::string *why, int64_t mostLanes) {
   auto fail = [&](std::string text) -> std::optional<Layout> {
@@ -28,15 +42,16 @@ std::optional<Layout> blockedLayout(int64_t rows, int64_t columns, int64_t vecto
   int64_t lanesDown = powerOfTwoPart(rows, 32 / lanesAlong);
   int64_t warpsDown = powerOfTwoPart(rows / lanesDown, warps);
   int64_t warpsAlong = powerOfTwoPart(columns / (vector * lanesAlong), warps / warpsDown);
-  return Layout::identity(Dim::Register, Dim::Coord1, vector) *
-         Layout::identity(Dim::Lane, Dim::Coord1, lanesAlong) *
-         Layout::identity(Dim::Lane, Dim::Coord0, lanesDown) *
-         Layout::broadcast(Dim::Lane, 32 / (lanesAlong * lanesDown)) *
-         Layout::identity(Dim::Warp, Dim::Coord0, warpsDown) *
-         Layout::identity(Dim::Warp, Dim::Coord1, warpsAlong) *
-         Layout::broadcast(Dim::Warp, warps / (warpsDown * warpsAlong)) *
-         Layout::identity(Dim::Register, Dim::Coord0, rows / (lanesDown * warpsDown)) *
-         Layout::identity(Dim::Register, Dim::Coord1, columns / (vector * lanesAlong * warpsAlong));
+  return tiledLayout(rows, columns, vector, lanesAlong, lanesDown, warpsAlong, warpsDown, warps);
+}
+
+Layout scanLayout(int64_t rows, int64_t columns, int64_t warps, bool isDown) {
+  int64_t lanesAlong = powerOfTwoPart(columns, 32);
+  int64_t lanesDown = powerOfTwoPart(rows, 32 / lanesAlong);
+  int64_t warpsDown = isDown ? 1 : powerOfTwoPart(rows / lanesDown, warps);
+  int64_t warpsAlong = isDown ? powerOfTwoPart(columns / lanesAlong, warps) : 1;
+  return tiledLayout(rows, columns, /*vector=*/1, lanesAlong, lanesDown, warpsAlong, warpsDown,
+                     warps);
 }
 
 /// Rows that the registers of a thread count.

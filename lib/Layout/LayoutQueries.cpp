@@ -57,6 +57,13 @@ int64_t broadcastMask(const Layout &layout, Dim in) {
   return mask;
 }
 
+bool isSpreadOverWarps(const Layout &layout, Dim out) {
+  return inputMask(layout, Dim::Warp, out) != 0 ||
+         std::any_of(layout.repeats().begin(), layout.repeats().end(), [&](const Repeat &repeat) {
+           return repeat.in == Dim::Warp && repeat.out == out;
+         });
+}
+
 std::set<std::pair<int64_t, int64_t>> rowsOfWarps(const Layout &layout) {
   std::set<std::pair<int64_t, int64_t>> rows;
   layout.projectOutputs({Dim::Coord0})

@@ -15,6 +15,9 @@ namespace heddle::layout {
 std::optional<Layout> blockedLayout(int64_t rows, int64_t columns, int64_t vector, int64_t warps,
                                     std::string *why = nullptr, int64_t mostLanes = 32);
 
+/// Neighbouring lanes along a row, further ones down the rows, and warps along the dimension that is not scanned: along rows, or down.
+Layout scanLayout(int64_t rows, int64_t columns, int64_t warps, bool isDown);
+
 /// A blockedLayout for copies of a row-major tile to `shared`: lanes that share a row take 128 bytes of it. Each row of a thread is a
 /// pointer of 64 bits to compute; so where vectors have 16 bytes and threads then have fewer rows, lanes take 64 bytes, whole sectors,
 /// and each thread two vectors of its row. Lanes go down the rows in an order without bank conflicts in `shared`, else it stays at 128.

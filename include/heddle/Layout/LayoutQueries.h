@@ -42,6 +42,9 @@ int64_t inputMask(const Layout &layout, Dim in, Dim out);
 /// them alone hold the same elements.
 int64_t broadcastMask(const Layout &layout, Dim in);
 
+/// Whether the elements along `out` lie in several warps.
+bool isSpreadOverWarps(const Layout &layout, Dim out);
+
 /// The pairs of a warp and a row (value of Coord0) of which the warp holds some element.
 std::set<std::pair<int64_t, int64_t>> rowsOfWarps(const Layout &layout);
 

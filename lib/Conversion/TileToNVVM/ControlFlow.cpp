@@ -108,6 +108,17 @@ LogicalResult KernelLowering::lowerIf(scf::IfOp op) {
   return success();
 }
 
+Value KernelLowering::anyOf(ValueRange flags) {
+  Value any = flags.front();
+  for (Value flag : flags.drop_front())
+    any = arith::OrIOp::create(b, any, flag);
+  return any;
+}
+
+Value KernelLowering::anyLane(Value flag) {
+  return NVVM::VoteSyncOp::create(b, b.getI1Type(), math.i32(-1), flag, NVVM::VoteSyncKind::any);
+}
+
 /// Each warp asks its own elements of the condition, and takes the branch as one.
 LogicalResult KernelLowering::lowerIfAny(tile::IfAnyOp op) {
   FailureOr<SmallVector<Type>> types = flattenTypes(op, op.getResultTypes());
@@ -117,10 +128,7 @@ LogicalResult KernelLowering::lowerIfAny(tile::IfAnyOp op) {
   llvm::SmallSetVector<Value, 8> flags;
   for (Value flag : registers(op.getCondition()))
     flags.insert(flag);
-  Value any = flags.front();
-  for (Value flag : ArrayRef(flags.getArrayRef()).drop_front())
-    any = arith::OrIOp::create(b, any, flag);
-  any = NVVM::VoteSyncOp::create(b, b.getI1Type(), math.i32(-1), any, NVVM::VoteSyncKind::any);
+  Value any = anyLane(anyOf(flags.getArrayRef()));
   auto branch = scf::IfOp::create(b, *types, any, /*addThenBlock=*/true, /*addElseBlock=*/true);
   OpBuilder::InsertionGuard guard(b);
   FailureOr<SmallVector<Value>> yielded = lowerInto(*op.getRegionBlock(), *branch.thenBlock());

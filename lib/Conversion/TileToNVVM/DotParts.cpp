@@ -147,20 +147,16 @@ Value DotParts::isNeeded(const DotPart &part, std::optional<int64_t> fragment) {
   if (vote && vote.getParentBlock() == b.getInsertionBlock())
     return vote;
 
-  auto either = [&](Value x, Value y) { return x ? arith::OrIOp::create(b, x, y) : y; };
-  Value any;
+  SmallVector<Value> ofConditions;
   for (auto &[flags, mask] : asked) {
-    Value ofRows;
-    for (Value flag : flags)
-      ofRows = either(ofRows, flag);
+    Value ofRows = lowering.anyOf(flags);
     if (int64_t(llvm::popcount(mask)) != warps) {
       Value bits = arith::ShRUIOp::create(b, lowering.math.i32(int32_t(mask)), lowering.warp());
       ofRows = arith::AndIOp::create(b, ofRows, arith::TruncIOp::create(b, b.getI1Type(), bits));
     }
-    any = either(any, ofRows);
+    ofConditions.push_back(ofRows);
   }
-  return vote = NVVM::VoteSyncOp::create(b, b.getI1Type(), lowering.math.i32(-1), any,
-                                         NVVM::VoteSyncKind::any);
+  return vote = lowering.anyLane(lowering.anyOf(ofConditions));
 }
 
 SmallVector<Value> DotParts::conditions(const DotPart &part) {

@@ -219,10 +219,7 @@ LogicalResult MmaProduct::lower(layout::MmaTiling tiling, const Layout &accumula
       addPart(*left, *right, part, {});
       continue;
     }
-    Value any = conditions.front();
-    for (Value other : ArrayRef(conditions).drop_front())
-      any = arith::OrIOp::create(b, any, other);
-    branch(any, llvm::to_vector(llvm::seq(repeatM)), part.pairs,
+    branch(lowering.anyOf(conditions), llvm::to_vector(llvm::seq(repeatM)), part.pairs,
            [&] { addPart(*left, *right, part, conditions); });
   }
   lowering.setElements(dot.result, sums);

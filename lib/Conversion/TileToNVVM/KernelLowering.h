@@ -146,6 +146,12 @@ public:
   /// !llvm.ptr<3> of an i32 address plus a constant.
   mlir::Value sharedPointer(mlir::Value address, int64_t offset = 0);
 
+  // ControlFlow.cpp
+  /// Whether one of the flags is true.
+  mlir::Value anyOf(mlir::ValueRange flags);
+  /// Whether the flag is true in some lane of the warp, as all of its lanes know.
+  mlir::Value anyLane(mlir::Value flag);
+
   // DotParts.cpp
   /// Flags, as opaque pointers, each with the mask of the warps that it counts for.
   using WarpFlags = std::vector<std::pair<void *, uint64_t>>;

@@ -35,36 +35,17 @@ LayoutAttr LayoutAssignment::blocked(RankedTensorType type, int64_t vector) {
   return LayoutAttr::get(type.getContext(), layout);
 }
 
-/// Whether each warp has all elements along a dimension that its elements lie on: a scan does not go from warp to warp.
+/// A scan does not go from warp to warp.
 static bool canScan(LayoutAttr layout, int64_t along) {
-  const Layout &map = layout.getLayout();
-  Dim out = tile::coordinate(along);
-  for (int bit = 0; (int64_t(1) << bit) < map.inSize(Dim::Warp); ++bit)
-    if (layout::valueOf(map.basis(Dim::Warp, bit), out) != 0)
-      return false;
-  return llvm::none_of(map.repeats(), [&](const layout::Repeat &repeat) {
-    return repeat.out == out && repeat.in == Dim::Warp;
-  });
+  return !layout::isSpreadOverWarps(layout.getLayout(), tile::coordinate(along));
 }
 
-/// Neighbouring lanes along a row, further ones down the rows, and warps along the dimension that is not scanned.
 LayoutAttr LayoutAssignment::scanned(tile::ScanOp scan) {
   RankedTensorType type = scan.getType();
   bool isRow = type.getRank() == 1;
-  auto part = [](int64_t size, int64_t limit) { return std::min(limit, size & -size); };
-  int64_t rows = isRow ? 1 : type.getDimSize(0), columns = type.getDimSize(type.getRank() - 1);
-  int64_t lanesAlong = part(columns, 32), lanesDown = part(rows, 32 / lanesAlong);
-  bool isDown = !isRow && scan.getAlong() == 0;
-  int64_t warpsDown = isDown ? 1 : part(rows / lanesDown, warps);
-  int64_t warpsAlong = isDown ? part(columns / lanesAlong, warps) : 1;
-  Layout layout = Layout::identity(Dim::Lane, Dim::Coord1, lanesAlong) *
-                  Layout::identity(Dim::Lane, Dim::Coord0, lanesDown) *
-                  Layout::broadcast(Dim::Lane, 32 / (lanesAlong * lanesDown)) *
-                  Layout::identity(Dim::Warp, Dim::Coord0, warpsDown) *
-                  Layout::identity(Dim::Warp, Dim::Coord1, warpsAlong) *
-                  Layout::broadcast(Dim::Warp, warps / (warpsDown * warpsAlong)) *
-                  Layout::identity(Dim::Register, Dim::Coord0, rows / (lanesDown * warpsDown)) *
-                  Layout::identity(Dim::Register, Dim::Coord1, columns / (lanesAlong * warpsAlong));
+  Layout layout =
+      layout::scanLayout(isRow ? 1 : type.getDimSize(0), type.getDimSize(type.getRank() - 1), warps,
+                         /*isDown=*/!isRow && scan.getAlong() == 0);
   if (isRow)
     layout = layout.renameOutputs({{Dim::Coord1, Dim::Coord0}});
   return LayoutAttr::get(type.getContext(), layout);

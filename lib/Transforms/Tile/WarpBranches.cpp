@@ -27,12 +27,7 @@ namespace heddle {
 
 static bool isSpreadOverWarps(RankedTensorType type, int64_t along) {
   tile::LayoutAttr layout = tile::layoutOf(type);
-  if (!layout)
-    return false;
-  bool isSpread = layout::inputMask(layout.getLayout(), Dim::Warp, tile::coordinate(along)) != 0;
-  for (const layout::Repeat &repeat : layout.getLayout().repeats())
-    isSpread |= repeat.in == Dim::Warp && repeat.out == tile::coordinate(along);
-  return isSpread;
+  return layout && layout::isSpreadOverWarps(layout.getLayout(), tile::coordinate(along));
 }
 
 bool crossesWarps(tile::ReduceOp op) {

@@ -204,6 +204,8 @@ TEST(LayoutTest, RowsOfWarps) {
     beside.insert({{0, row}, {1, row}});
   EXPECT_EQ(rowsOfWarps(rows * Layout::identity(Dim::Warp, Dim::Coord0, 2)), below);
   EXPECT_EQ(rowsOfWarps(rows * Layout::identity(Dim::Warp, Dim::Coord1, 2)), beside);
+  EXPECT_TRUE(isSpreadOverWarps(rows * Layout::identity(Dim::Warp, Dim::Coord1, 2), Dim::Coord1));
+  EXPECT_FALSE(isSpreadOverWarps(rows * Layout::identity(Dim::Warp, Dim::Coord1, 2), Dim::Coord0));
 }
 
 TEST(LayoutTest, ContiguousElements) {
